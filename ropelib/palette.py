@@ -1,7 +1,7 @@
-"""The book's colours: one per thing, the same in widgets, figures, formulae and prose.
+"""The book's colors: one per thing, the same in widgets, figures, formulae and prose.
 
 Each thing has a `mark` (lines, arrows, dots) and a `text` shade with a contrast of at least 4.5 on
-its page; dark pages have lighter twins. The hues are those of Okabe and Ito's colour-blind safe set.
+its page; dark pages have lighter twins. The hues are of Okabe and Ito's color-blind safe set.
 """
 
 LIGHT = {
@@ -34,7 +34,7 @@ _DARK_PAGES = (
 def _variables(things: dict[str, dict[str, str]], page: dict[str, str]) -> str:
     lines = [f"--rope-{name}: {shades['mark']};" for name, shades in things.items()]
     lines += [f"--rope-{name}-text: {shades['text']};" for name, shades in things.items()]
-    lines += [f"--rope-{name}: {colour};" for name, colour in page.items()]
+    lines += [f"--rope-{name}: {color};" for name, color in page.items()]
     return " ".join(lines)
 
 
@@ -45,6 +45,5 @@ def css() -> str:
     """
     dark = ", ".join(_DARK_PAGES)
     return (
-        f":root {{ {_variables(LIGHT, LIGHT_PAGE)} }}\n"
-        f"{dark} {{ {_variables(DARK, DARK_PAGE)} }}\n"
+        f":root {{ {_variables(LIGHT, LIGHT_PAGE)} }}\n{dark} {{ {_variables(DARK, DARK_PAGE)} }}\n"
     )

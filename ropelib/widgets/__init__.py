@@ -1,1 +1,6 @@
+"""Pictures that a reader moves; each is an anywidget that Python can read and set live."""
 
+from ropelib.widgets.frequency_clocks import FrequencyClocks
+from ropelib.widgets.rotation_explorer import RotationExplorer
+
+__all__ = ["FrequencyClocks", "RotationExplorer"]

@@ -1,0 +1,159 @@
+// What a built page needs to work with no kernel and no network. A classic deferred script, because
+// browsers refuse module scripts from file:// addresses; it defines no global.
+(() => {
+  "use strict";
+
+  const root = document.documentElement;
+  const STATIC = new URL(".", document.currentScript.src);
+
+  // ---- widgets: each view is mounted from the state that the executed notebook stored ----------
+
+  /** The part of a Jupyter widget model that an anywidget uses, over plain stored state. */
+  class StaticModel {
+    #state;
+    #callbacks = new Map();
+
+    constructor(state) {
+      this.#state = { ...state };
+    }
+    get(name) {
+      return this.#state[name];
+    }
+    set(name, value) {
+      const changed = JSON.stringify(this.#state[name]) !== JSON.stringify(value);
+      this.#state[name] = value;
+      if (changed) {
+        this.#emit(`change:${name}`);
+        this.#emit("change");
+      }
+    }
+    save_changes() {}
+    on(event, callback) {
+      if (!this.#callbacks.has(event)) this.#callbacks.set(event, new Set());
+      this.#callbacks.get(event).add(callback);
+    }
+    off(event, callback) {
+      if (callback) this.#callbacks.get(event)?.delete(callback);
+      else if (event) this.#callbacks.delete(event);
+      else this.#callbacks.clear();
+    }
+    #emit(event) {
+      for (const callback of [...(this.#callbacks.get(event) ?? [])]) callback();
+    }
+  }
+
+  const remember = (make) => {
+    const known = new Map();
+    return (key) => {
+      if (!known.has(key)) known.set(key, make(key));
+      return known.get(key);
+    };
+  };
+
+  const importSource = remember(async (source) => {
+    const url = URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
+    const module = await import(url);
+    return typeof module.default === "function" ? module.default() : module.default;
+  });
+
+  const addStyle = remember((css) => {
+    const style = document.createElement("style");
+    style.textContent = css;
+    document.head.append(style);
+  });
+
+  function storedState() {
+    const stored = document.querySelector('script[type="application/vnd.jupyter.widget-state+json"]');
+    return stored ? JSON.parse(stored.textContent).state : {};
+  }
+
+  async function mountWidgets() {
+    const stored = storedState();
+    const startModel = remember(async (id) => {
+      if (!stored[id]) throw new Error(`this page stores no state for widget ${id}`);
+      const state = stored[id].state;
+      if (!state._esm) throw new Error(`${stored[id].model_name} is not an anywidget`);
+      const model = new StaticModel(state);
+      const widget = await importSource(state._esm);
+      if (state._css) addStyle(state._css);
+      await widget.initialize?.({ model });
+      return { model, widget };
+    });
+    const views = document.querySelectorAll('script[type="application/vnd.jupyter.widget-view+json"]');
+    for (const view of views) {
+      const el = document.createElement("div");
+      el.className = "rope-widget-host";
+      view.replaceWith(el);
+      try {
+        const { model, widget } = await startModel(JSON.parse(view.textContent).model_id);
+        await widget.render({ model, el });
+      } catch (error) {
+        el.setAttribute("role", "alert");
+        el.classList.add("rope-widget-failed");
+        el.textContent = `This widget could not start: ${error.message}`;
+        console.error(error);
+      }
+    }
+  }
+
+  // ---- figures: Plotly is loaded once, when the first figure comes near the screen ---------------
+
+  const loadScript = remember(
+    (name) =>
+      new Promise((resolve, reject) => {
+        const script = document.createElement("script");
+        script.src = new URL(name, STATIC);
+        script.onload = resolve;
+        script.onerror = () => reject(new Error(`${name} is missing beside this page`));
+        document.head.append(script);
+      }),
+  );
+
+  /** The figure in the colors of the page as it now is: `var(--rope-q)` becomes a color. */
+  function themed(text) {
+    const style = getComputedStyle(root);
+    return JSON.parse(text.replace(/var\((--rope-[a-z-]+)\)/g, (_, name) => style.getPropertyValue(name).trim()));
+  }
+
+  async function drawFigure(figure) {
+    const plot = figure.querySelector(".rope-plot");
+    const text = figure.querySelector("script").textContent;
+    try {
+      await loadScript("plotly.min.js");
+      const { data, layout } = themed(text);
+      await Plotly.react(plot, data, layout, { responsive: true, displayModeBar: false });
+      figure.dataset.drawn = root.dataset.theme;
+    } catch (error) {
+      plot.setAttribute("role", "alert");
+      plot.textContent = `This figure could not be drawn: ${error.message}`;
+      console.error(error);
+    }
+  }
+
+  function drawFigures() {
+    const figures = [...document.querySelectorAll("figure.rope-figure")];
+    const nearScreen = new IntersectionObserver(
+      (entries) => {
+        for (const { isIntersecting, target } of entries) {
+          if (!isIntersecting) continue;
+          nearScreen.unobserve(target);
+          drawFigure(target);
+        }
+      },
+      { rootMargin: "800px" },
+    );
+    figures.forEach((figure) => nearScreen.observe(figure));
+    new MutationObserver(() => {
+      figures.filter((figure) => figure.dataset.drawn && figure.dataset.drawn !== root.dataset.theme).forEach(drawFigure);
+    }).observe(root, { attributes: true, attributeFilter: ["data-theme"] });
+  }
+
+  // ---- search: its summaries are fetched, which browsers refuse from file:// ---------------------
+
+  if (location.protocol === "file:" && typeof DOCUMENTATION_OPTIONS !== "undefined") {
+    DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
+  }
+
+  mountWidgets();
+  drawFigures();
+})();

@@ -1,0 +1,207 @@
+"""Exercises that tell the reader whether they are right: `check("turn by hand", (1, -2))`.
+
+A checker looks at an answer and returns None when it is right, or a hint that names the
+misconception behind a wrong one, never the answer. The exercises' wording and their folded
+solutions stand in the chapters.
+"""
+
+import html
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+
+from ropelib import reference
+
+_CHECKERS: dict[str, Callable] = {}
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What `check` found: true in a condition when the answer is right, readable in a notebook."""
+
+    name: str
+    ok: bool
+    message: str
+
+    def __bool__(self) -> bool:
+        return self.ok
+
+    def __str__(self) -> str:
+        return f"{'✓' if self.ok else '✗'} {self.name}: {self.message}"
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        kind = "right" if self.ok else "open"
+        mark = "✓" if self.ok else "○"
+        return (
+            f'<div class="rope-verdict rope-verdict-{kind}"><strong>{mark} {html.escape(self.name)}'
+            f"</strong> {html.escape(self.message)}</div>"
+        )
+
+
+def check(name: str, answer) -> Verdict:
+    """Say whether an answer to an exercise is right, and if not, what it may rest on.
+
+    Args:
+        name: the exercise's name, as the chapter gives it.
+        answer: a value or a function, as the exercise asks; `...` means not answered yet.
+
+    Returns:
+        A Verdict; an exception that the answer raises is reported in it with its type.
+
+    Raises:
+        ValueError: If there is no exercise of that name.
+
+    Example:
+        >>> check("turn by hand", (1, -3))
+        ✗ turn by hand: A turn keeps the length: your vector is longer or shorter than (2, 1).
+    """
+    if name not in _CHECKERS:
+        raise ValueError(f"no exercise is named {name!r}; there are {', '.join(sorted(_CHECKERS))}")
+    if answer is ... or answer is None:
+        return Verdict(name, False, "Not answered yet.")
+    try:
+        hint = _CHECKERS[name](answer)
+    except NotImplementedError:
+        return Verdict(name, False, "Not answered yet.")
+    except Exception as error:  # the reader's own code failed: that is the answer's verdict
+        return Verdict(name, False, f"Your answer raised {type(error).__name__}: {error}")
+    return Verdict(name, hint is None, hint or "Right.")
+
+
+def exercise(name: str):
+    """Register a checker: a function of the answer that returns None or a hint."""
+
+    def register(checker):
+        _CHECKERS[name] = checker
+        return checker
+
+    return register
+
+
+def _vector(answer) -> torch.Tensor:
+    vector = torch.as_tensor(answer, dtype=torch.float64)
+    if vector.shape != (2,):
+        raise ValueError(f"expected two numbers, got shape {tuple(vector.shape)}")
+    return vector
+
+
+def _close(left, right) -> bool:
+    return bool(torch.allclose(torch.as_tensor(left).double(), right.double(), atol=1e-6))
+
+
+def _turn(position: float, angle: float) -> torch.Tensor:
+    """Return the plane's rotation by `position` times `angle` (rad/token), from the oracle."""
+    return reference.rotation_matrix(position, torch.tensor([angle]).double(), layout="interleaved")
+
+
+# ---- RoPE in two dimensions -------------------------------------------------------------------
+
+
+@exercise("turn by hand")
+def _turn_by_hand(answer):
+    vector, answer = torch.tensor([2.0, 1.0]).double(), _vector(answer)
+    if _close(answer, _turn(3, math.pi / 2) @ vector):
+        return None
+    if _close(answer, _turn(-3, math.pi / 2) @ vector):
+        return (
+            "You turned clockwise, or by one position only. Count three quarter turns to the left."
+        )
+    if not math.isclose(answer.norm(), vector.norm(), rel_tol=1e-6):
+        return "A turn keeps the length: your vector is longer or shorter than (2, 1)."
+    return "The length is right, the direction is not. One quarter turn takes (x, y) to (-y, x)."
+
+
+@exercise("score from the distance")
+def _score_from_the_distance(answer):
+    generator = torch.Generator().manual_seed(0)
+    for distance in (0, 1, -3, 12):
+        q, k = torch.randn(2, 2, generator=generator, dtype=torch.float64)
+        angle = 0.7
+        given = float(answer(q, k, distance, angle))
+        if math.isclose(given, q @ _turn(distance, angle) @ k, abs_tol=1e-6):
+            continue
+        if math.isclose(given, q @ _turn(-distance, angle) @ k, abs_tol=1e-6):
+            return "You turn by m - n. The distance is n - m: the key is ahead when it is positive."
+        if math.isclose(given, q @ k * math.cos(distance * angle), abs_tol=1e-6):
+            return "You left out the part that vanishes when q and k are parallel: q x k."
+        return (
+            f"At distance {distance} and 0.7 rad per token the score differs from the rotated one."
+        )
+    return None
+
+
+@exercise("find the distance")
+def _find_the_distance(answer):
+    answer = {int(distance) for distance in answer}
+    right = {d for d in range(-12, 13) if math.isclose(math.cos(0.5 * d), math.cos(2.5))}
+    if answer == right:
+        return None
+    if answer and answer < right:
+        return "These fit, and there are more: can parallel q and k tell ahead from behind?"
+    wrong = sorted(answer - right)
+    return (
+        f"At distance {wrong[0]} the score is {math.cos(0.5 * wrong[0]):.4f}."
+        if wrong
+        else ("Some distance in the range does fit.")
+    )
+
+
+@exercise("look four back")
+def _look_four_back(answer):
+    q, k, angle = torch.tensor([1.0, 0.0]).double(), _vector(answer), math.pi / 8
+    if not math.isclose(k.norm(), 1, rel_tol=1e-6):
+        return "The key should have length 1."
+    best = max(range(-8, 8), key=lambda distance: float(q @ _turn(distance, angle) @ k))
+    if best == -4:
+        return None
+    if best == 4:
+        return "This head looks four ahead: the key four back has n - m = -4."
+    return f"The score is largest at n - m = {best}. Where must k point to be turned onto q?"
+
+
+@exercise("is it relative")
+def _is_it_relative(answer):
+    def turned_by(angle_at):
+        return lambda x, position: _turn(angle_at(position), 0.3) @ x
+
+    right = {
+        "the rotation": turned_by(lambda p: p),
+        "the rotation the other way": turned_by(lambda p: -p),
+        "doing nothing": lambda x, position: x,
+    }
+    wrong = {
+        "adding a vector to x": lambda x, position: x + torch.tensor([0.1, 0.2]) * position,
+        "an angle that grows with the square of the position": turned_by(lambda p: p * p / 10),
+        "a rotation that stops at position 64": turned_by(lambda p: min(p, 64)),
+        "a rotation that also shrinks": lambda x, p: 0.99**p * (_turn(p, 0.3) @ x),
+    }
+    for name, rotate in right.items():
+        if not answer(rotate):
+            return f"You refuse {name}, whose scores do depend on n - m only."
+    for name, rotate in wrong.items():
+        if answer(rotate):
+            return f"You accept {name}. Shift both positions, by little and by much, and compare."
+    return None
+
+
+@exercise("not a turn")
+def _not_a_turn(answer):
+    def matrix(position):
+        found = torch.as_tensor(answer(position), dtype=torch.float64)
+        if found.shape != (2, 2):
+            raise ValueError(f"A({position}) must be a 2 x 2 matrix, got {tuple(found.shape)}")
+        return found
+
+    if not _close(matrix(0), torch.eye(2)):
+        return "Position 0 must leave every vector as it is: A(0) = I."
+    for m in range(-3, 4):
+        for n in range(-3, 4):
+            if not _close(matrix(m).T @ matrix(n), matrix(n - m)):
+                return f"The wish fails at m = {m}, n = {n}: A(m)ᵀA(n) is not A(n - m)."
+    if math.isclose(torch.linalg.det(matrix(1)), 1, rel_tol=1e-6):
+        return "It grants the wish, but it is a turn (its determinant is 1), if only by 0 degrees."
+    return None

@@ -1,0 +1,109 @@
+"""Plotly figures of the chapters, in one style and with a text alternative each.
+
+Importing this module makes Plotly emit only its own MIME type, which JupyterLab and VS Code draw
+and which the book turns into a figure that its pages draw themselves (`ropelib.site`).
+"""
+
+from collections.abc import Mapping, Sequence
+
+import plotly.graph_objects as go
+import plotly.io as pio
+from plotly.subplots import make_subplots
+
+from ropelib.palette import LIGHT, LIGHT_PAGE
+
+pio.renderers.default = "plotly_mimetype"
+
+_AXIS = {
+    "gridcolor": LIGHT_PAGE["line"],
+    "linecolor": LIGHT_PAGE["line"],
+    "zerolinecolor": LIGHT_PAGE["line"],
+    "ticks": "",
+}
+_TEMPLATE = go.layout.Template(
+    layout={
+        "paper_bgcolor": "rgba(0,0,0,0)",
+        "plot_bgcolor": "rgba(0,0,0,0)",
+        "font": {"color": LIGHT_PAGE["ink"], "size": 13},
+        "margin": {"l": 56, "r": 16, "t": 32, "b": 48},
+        "xaxis": _AXIS,
+        "yaxis": _AXIS,
+    }
+)
+
+
+def describe(figure: go.Figure, *, alt: str, caption: str) -> go.Figure:
+    """Give a figure its text alternative and its caption; the book refuses one without.
+
+    Args:
+        figure: any Plotly figure.
+        alt: what a reader who cannot see the figure needs to know.
+        caption: the sentence under the figure: what to see in it.
+
+    Raises:
+        ValueError: If `alt` or `caption` is empty.
+    """
+    for name, text in (("alt", alt), ("caption", caption)):
+        if not text.strip():
+            raise ValueError(f"{name} must say something, got {text!r}")
+    figure.update_layout(template=_TEMPLATE, meta={"alt": alt, "caption": caption})
+    return figure
+
+
+def attention_maps(maps: Mapping[str, object], tokens: Sequence[str]) -> go.Figure:
+    """Draw attention weights side by side: queries down, keys across, darker is more.
+
+    Args:
+        maps: title -> (seq_len, seq_len) weights between 0 and 1.
+        tokens: the words, one per position.
+    """
+    columns = len(maps)
+    figure = make_subplots(
+        rows=1, cols=columns, subplot_titles=list(maps), shared_yaxes=True, horizontal_spacing=0.04
+    )
+    ticks = {"tickmode": "array", "tickvals": list(range(len(tokens))), "ticktext": list(tokens)}
+    for column, weights in enumerate(maps.values(), 1):
+        figure.add_heatmap(
+            z=[[round(float(w), 4) for w in row] for row in weights],
+            zmin=0,
+            zmax=1,
+            colorscale=[[0, LIGHT_PAGE["panel"]], [1, LIGHT["score"]["mark"]]],
+            showscale=column == columns,
+            colorbar={"thickness": 10, "outlinewidth": 0, "tickvals": [0, 0.5, 1]},
+            hovertemplate="query %{y}<br>key %{x}<br>weight %{z}<extra></extra>",
+            xgap=1,
+            ygap=1,
+            row=1,
+            col=column,
+        )
+    figure.update_xaxes(**ticks, tickangle=-60, showgrid=False)
+    figure.update_yaxes(**ticks, autorange="reversed", showgrid=False)
+    figure.update_layout(height=360)
+    return figure
+
+
+def change_by_shift(shifts: Sequence[int], changes: Mapping[str, Sequence[float]]) -> go.Figure:
+    """Draw how far scores move when a whole sequence is shifted, one line per method.
+
+    Args:
+        shifts: tokens by which the sequence was moved.
+        changes: method -> largest absolute change of any score, one per shift.
+    """
+    figure = go.Figure()
+    looks = (("score", "circle", "solid"), ("k", "diamond", "dash"), ("position", "square", "dot"))
+    for (name, values), (thing, symbol, dash) in zip(changes.items(), looks, strict=True):
+        figure.add_scatter(
+            x=list(shifts),
+            y=[float(f"{value:.3g}") for value in values],
+            name=name,
+            mode="lines+markers",
+            line={"color": LIGHT[thing]["mark"], "dash": dash},
+            marker={"symbol": symbol, "size": 8},
+            hovertemplate="shift %{x}: %{y}<extra>" + name + "</extra>",
+        )
+    figure.update_xaxes(title="shift of the whole sequence (tokens)", type="log", dtick=1)
+    figure.update_yaxes(title="largest change of a score", type="log", exponentformat="power")
+    figure.update_layout(
+        height=380, showlegend=True, legend={"orientation": "h", "y": 1.02, "yanchor": "bottom"}
+    )
+    return figure

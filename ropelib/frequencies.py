@@ -1,0 +1,105 @@
+"""How fast each pair of dimensions turns."""
+
+import math
+from numbers import Integral, Real
+
+import torch
+from torch import Tensor
+
+
+def check_rotary_dim(rotary_dim: int, head_dim: int | None = None) -> None:
+    """Raise unless `rotary_dim` is a positive even integer, at most `head_dim` where that is given.
+
+    Args:
+        rotary_dim: leading dimensions of a head that rotate.
+        head_dim: width of the head.
+
+    Raises:
+        TypeError: if `rotary_dim` is not an integer.
+        ValueError: if it is not positive, is odd, or exceeds `head_dim`.
+
+    Example:
+        >>> check_rotary_dim(64, head_dim=128)
+    """
+    if not isinstance(rotary_dim, Integral):
+        raise TypeError(f"rotary_dim must be an integer, got {rotary_dim!r}")
+    if rotary_dim <= 0:
+        raise ValueError(f"rotary_dim must be positive, got {rotary_dim}")
+    if rotary_dim % 2:
+        raise ValueError(f"rotary_dim must be even, got {rotary_dim}")
+    if head_dim is not None and rotary_dim > head_dim:
+        raise ValueError(
+            f"rotary_dim must be at most head_dim, got {rotary_dim} with head_dim {head_dim}"
+        )
+
+
+def inv_freq(rotary_dim: int, base: float = 10_000.0) -> Tensor:
+    """Return the angle by which each pair of dimensions turns from one token to the next.
+
+    `inv_freq[i] = base ** (-2 * i / rotary_dim)` for `i = 0 .. rotary_dim // 2 - 1`: the first pair
+    turns by one radian per token, the last by little more than `1 / base`.
+
+    Args:
+        rotary_dim: leading dimensions that rotate, positive and even.
+        base: what the frequencies are powers of, positive; 10000 in the paper.
+
+    Returns:
+        float64 tensor `(rotary_dim // 2,)`, rad/token. It lies on the CPU whatever the default
+        device is, so that a model built on the "meta" device does not lose it.
+
+    Raises:
+        TypeError: if `rotary_dim` is not an integer or `base` not a real number.
+        ValueError: if `rotary_dim` is odd or not positive, or `base` is not positive and finite.
+
+    Source:
+        RoFormer (Su et al., arXiv:2104.09864), section 3.2.2, the set of angles below equation 15;
+        the paper counts pairs from 1.
+
+    Example:
+        >>> inv_freq(4)
+        tensor([1.0000, 0.0100], dtype=torch.float64)
+    """
+    check_rotary_dim(rotary_dim)
+    if not isinstance(base, Real):
+        raise TypeError(f"base must be a real number, got {base!r}")
+    if not 0 < base < math.inf:
+        raise ValueError(f"base must be positive and finite, got {base}")
+    exponent = torch.arange(0, rotary_dim, 2, dtype=torch.float64, device="cpu") / -rotary_dim
+    return torch.pow(float(base), exponent)
+
+
+def wavelength(inv_freq: Tensor) -> Tensor:
+    """Return the number of tokens after which each pair has turned once.
+
+    `wavelength[i] = 2 * pi / inv_freq[i]`; a pair that never turns has an infinite wavelength.
+
+    Args:
+        inv_freq: `(num_pairs,)`, rad/token.
+
+    Returns:
+        `(num_pairs,)`, tokens.
+
+    Example:
+        >>> wavelength(inv_freq(4))
+        tensor([  6.2832, 628.3185], dtype=torch.float64)
+    """
+    return 2 * math.pi / inv_freq
+
+
+def turns(inv_freq: Tensor, seq_len: float) -> Tensor:
+    """Return how many turns each pair makes within `seq_len` tokens.
+
+    `turns[i] = seq_len * inv_freq[i] / (2 * pi)`
+
+    Args:
+        inv_freq: `(num_pairs,)`, rad/token.
+        seq_len: length of the sequence, tokens.
+
+    Returns:
+        `(num_pairs,)`, turns; below 1 the pair never comes back to where it started.
+
+    Example:
+        >>> turns(inv_freq(4), seq_len=100)
+        tensor([15.9155,  0.1592], dtype=torch.float64)
+    """
+    return seq_len * inv_freq / (2 * math.pi)

@@ -1,0 +1,461 @@
+"""Rotary position embedding: exact tables, the rotation, its two layouts, a module."""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.autograd.forward_ad import unpack_dual
+
+from ropelib import frequencies
+from ropelib.frequencies import check_rotary_dim
+
+_LAYOUTS = ("interleaved", "half")
+_LOW_PRECISION = (torch.bfloat16, torch.float16)
+_FULL_PRECISION = (torch.float32, torch.float64)
+_INTEGERS = (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8)
+_BLOCK = 2**19  # elements that one core's cache holds
+
+
+def cos_sin(
+    position_ids: Tensor | np.ndarray | Sequence,
+    inv_freq: Tensor,
+    *,
+    attention_factor: float = 1.0,
+    dtype: torch.dtype = torch.float32,
+) -> tuple[Tensor, Tensor]:
+    """Return the cosine and the sine of the angle of each pair at each position.
+
+    `angles[..., s, i] = position_ids[..., s] * inv_freq[i]`, multiplied, reduced and evaluated in
+    float64; only the result is rounded to `dtype`. In float32 an angle near 1000000 rad is known to
+    0.03 rad at best, and its cosine no better.
+
+    Args:
+        position_ids: integer or real, any sign, `(seq_len,)` or `(batch, seq_len)`, tokens.
+        inv_freq: `(num_pairs,)`, rad/token, float64. float32 is taken as it is, so its rounding
+            error (up to 6e-8 of the frequency) grows with the position.
+        attention_factor: multiplies both tables, as YaRN asks for.
+        dtype: of the tables, float32 or float64.
+
+    Returns:
+        `(cos, sin)`, each `(..., seq_len, num_pairs)`, on the device of `position_ids`.
+
+    Raises:
+        TypeError: if `position_ids` are bool, complex or of low precision, `inv_freq` is no tensor,
+            or its dtype or `dtype` is neither float32 nor float64.
+        ValueError: if a shape is wrong, or a position, a frequency or `attention_factor` is not
+            finite, or `attention_factor` is not positive. Values inside a tensor are not looked at
+            while `torch.compile` traces.
+
+    Source:
+        RoFormer (Su et al., arXiv:2104.09864), the entries of equation 15.
+
+    Example:
+        >>> cos, sin = cos_sin([0, 1, 1_000_000], frequencies.inv_freq(4))
+        >>> cos
+        tensor([[ 1.0000,  1.0000],
+                [ 0.5403,  0.9999],
+                [ 0.9368, -0.9522]])
+    """
+    if not isinstance(inv_freq, Tensor):
+        raise TypeError(f"inv_freq must be a tensor, got {inv_freq!r}")
+    if inv_freq.dtype not in _FULL_PRECISION:
+        raise TypeError(f"inv_freq must be float64 or float32, got {inv_freq.dtype}")
+    if inv_freq.dim() != 1:
+        raise ValueError(f"inv_freq must be (num_pairs,), got shape {tuple(inv_freq.shape)}")
+    if not isinstance(position_ids, Tensor):
+        # By way of NumPy: torch would read a list of floats in float32.
+        position_ids = torch.as_tensor(np.asarray(position_ids), device=inv_freq.device)
+    if position_ids.dtype in _LOW_PRECISION:
+        raise TypeError(
+            f"position_ids must be integers, float32 or float64, got {position_ids.dtype}, which "
+            "cannot tell positions apart: 0..8191 in bfloat16 are only 897 distinct places"
+        )
+    if position_ids.dtype not in _INTEGERS + _FULL_PRECISION:
+        raise TypeError(f"position_ids must be integer or real, got {position_ids.dtype}")
+    if position_ids.dim() not in (1, 2):
+        raise ValueError(
+            "position_ids must be (seq_len,) or (batch, seq_len), "
+            f"got shape {tuple(position_ids.shape)}"
+        )
+    if dtype not in _FULL_PRECISION:
+        raise TypeError(f"dtype must be torch.float32 or torch.float64, got {dtype}")
+    if not 0 < attention_factor < math.inf:
+        raise ValueError(f"attention_factor must be positive and finite, got {attention_factor}")
+    _check_finite("inv_freq", inv_freq)
+    _check_finite("position_ids", position_ids)
+
+    # (..., seq_len, 1) * (num_pairs,)
+    angles = position_ids.double().unsqueeze(-1) * inv_freq.double().to(position_ids.device)
+    return (
+        (angles.cos() * attention_factor).to(dtype),
+        (angles.sin() * attention_factor).to(dtype),
+    )
+
+
+def apply_rotary(
+    x: Tensor, cos: Tensor, sin: Tensor, *, layout: str, out: Tensor | None = None
+) -> Tensor:
+    """Rotate each pair of dimensions of `x` by its angle.
+
+    A pair `(x, y)` becomes `(x * cos - y * sin, x * sin + y * cos)`; dimensions after the last
+    pair pass through unchanged.
+
+    Args:
+        x: `(..., seq_len, head_dim)`, bfloat16, float16, float32 or float64, any strides. The
+            sequence is axis -2, always: nothing is inferred from sizes. A tensor
+            `(batch, seq_len, num_heads, head_dim)` is refused, except where num_heads happens to
+            equal seq_len: that cannot be told apart, and is rotated by head instead of by token.
+        cos: from `cos_sin`, `(seq_len, num_pairs)` for all of `x`, or `(batch, seq_len, num_pairs)`
+            for an `x` of shape `(batch, num_heads, seq_len, head_dim)`. Nothing else broadcasts.
+        sin: like `cos`.
+        layout: "interleaved" pairs dimensions (2i, 2i + 1), "half" pairs (i, i + num_pairs).
+        out: where to write, of the shape, dtype and device of `x`. It may be `x` itself, which is
+            then rotated in place, but must not otherwise share memory with it.
+
+    Returns:
+        Tensor like `x`, or `out`. float64 is computed in float64 and all else in float32, with
+        one rounding to the dtype of `x` at the end.
+
+    Raises:
+        TypeError: if `x` is no floating tensor, or a table is neither float32 nor float64.
+        ValueError: if shapes or devices do not fit, `layout` is unknown, `out` does not fit `x` or
+            overlaps it, or `out` is given where a gradient would have to flow.
+
+    Convention:
+        Position m rotates counter-clockwise by m * inv_freq. Gradients flow to `x` (backward is the
+        rotation by the negative angle and stores nothing but the tables), and to `cos` and `sin`.
+
+    Source:
+        RoFormer (Su et al., arXiv:2104.09864), equation 34.
+
+    Example:
+        >>> x = torch.tensor([[1.0, 0.0], [1.0, 0.0]])
+        >>> apply_rotary(x, *cos_sin([0, 1], frequencies.inv_freq(2)), layout="interleaved")
+        tensor([[1.0000, 0.0000],
+                [0.5403, 0.8415]])
+    """
+    _check_layout("layout", layout)
+    _check_tables(x, cos, sin)
+    if out is not None:
+        _check_out(out, x, cos, sin)
+    if cos.dim() == 3:
+        cos, sin = cos.unsqueeze(1), sin.unsqueeze(1)  # (batch, 1, seq_len, num_pairs)
+    # A compiler fuses plain operations better than it follows buffers.
+    if torch.compiler.is_compiling() or _has_gradient(cos) or _has_gradient(sin):
+        rotated = _rotate_plainly(x, cos, sin, layout)
+        return rotated if out is None else out.copy_(rotated)
+    if out is None:
+        return _Rotation.apply(x, cos, sin, layout)
+    _check_overlap(out, x)
+    return _rotate_into(out, x, cos, sin, layout)
+
+
+def convert_layout(x: Tensor, *, source: str, target: str, rotary_dim: int | None = None) -> Tensor:
+    """Move each pair of dimensions from where layout `source` has it to where `target` has it.
+
+    Rotating in one layout and converting equals converting and rotating in the other.
+
+    Args:
+        x: `(..., head_dim)`, any dtype.
+        source: "interleaved" or "half", the layout of `x`.
+        target: the layout of the result.
+        rotary_dim: leading dimensions that form pairs; all of `head_dim` unless given. The rest
+            stays where it is.
+
+    Returns:
+        New tensor like `x`, the same numbers in other places.
+
+    Raises:
+        TypeError: if `rotary_dim` is not an integer.
+        ValueError: if a layout is unknown, or `rotary_dim` is odd, not positive or above
+            `head_dim`.
+
+    Example:
+        >>> convert_layout(torch.arange(6), source="half", target="interleaved")
+        tensor([0, 3, 1, 4, 2, 5])
+    """
+    _check_layout("source", source)
+    _check_layout("target", target)
+    rotary_dim = _rotary_dim_of(x.shape[-1], rotary_dim)
+    pairs = _split_pairs(x[..., :rotary_dim], source)
+    return torch.cat((_join_pairs(*pairs, target), x[..., rotary_dim:]), dim=-1)
+
+
+class RotaryEmbedding(torch.nn.Module):
+    """Rotate queries and keys by their positions.
+
+    `q[..., s, :]` becomes `R(position_ids[s]) @ q[..., s, :]`, and `k` likewise.
+
+    The frequencies are float64 and no buffer: `.to(torch.bfloat16)`, `.half()` and loading a
+    state_dict cannot change them. Their copy on the device of `q` is made at use.
+
+    Args:
+        head_dim: width of one head.
+        rotary_dim: leading dimensions that rotate; all of `head_dim` unless given.
+        base: of the frequencies.
+        layout: "interleaved" or "half", as in `apply_rotary`.
+
+    Raises:
+        TypeError: if `rotary_dim` is not an integer or `base` not a real number.
+        ValueError: if `head_dim` is odd and no `rotary_dim` is given, `rotary_dim` is odd, not
+            positive or above `head_dim`, `base` is not positive and finite, or `layout` is unknown.
+
+    Source:
+        RoFormer (Su et al., arXiv:2104.09864), equations 14 to 16.
+
+    Example:
+        >>> rotary = RotaryEmbedding(head_dim=64, layout="half")
+        >>> q, k = torch.ones(1, 8, 5, 64), torch.ones(1, 2, 5, 64)  # 8 heads share 2 key heads
+        >>> q, k = rotary(q, k)
+        >>> q.shape, k.shape
+        (torch.Size([1, 8, 5, 64]), torch.Size([1, 2, 5, 64]))
+    """
+
+    def __init__(
+        self,
+        head_dim: int,
+        *,
+        rotary_dim: int | None = None,
+        base: float = 10_000.0,
+        layout: str,
+    ):
+        super().__init__()
+        _check_layout("layout", layout)
+        self.head_dim = head_dim
+        self.rotary_dim = _rotary_dim_of(head_dim, rotary_dim)
+        self.base = base
+        self.layout = layout
+        self.inv_freq = frequencies.inv_freq(self.rotary_dim, base)
+
+    def forward(
+        self, q: Tensor, k: Tensor, position_ids: Tensor | np.ndarray | Sequence | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """Return `q` and `k` rotated.
+
+        Args:
+            q: `(..., seq_len, head_dim)`.
+            k: like `q`; its number of heads may differ.
+            position_ids: `(seq_len,)`, or `(batch, seq_len)` for rank-4 `q` and `k`, tokens;
+                0 .. seq_len - 1 unless given.
+
+        Returns:
+            `(q, k)`, shapes and dtypes unchanged.
+
+        Raises:
+            ValueError: if `q` or `k` has another `head_dim`, their lengths differ from each other
+                or from the number of positions.
+        """
+        for name, x in (("q", q), ("k", k)):
+            if x.shape[-1] != self.head_dim:
+                raise ValueError(
+                    f"{name} must have head_dim {self.head_dim}, got shape {tuple(x.shape)}"
+                )
+        if position_ids is None:
+            if q.shape[-2] != k.shape[-2]:
+                raise ValueError(
+                    "q and k must have the same seq_len where no position_ids are given, "
+                    f"got {q.shape[-2]} and {k.shape[-2]}"
+                )
+            position_ids = torch.arange(q.shape[-2], device=q.device)
+        dtype = torch.float64 if torch.float64 in (q.dtype, k.dtype) else torch.float32
+        cos, sin = (t.to(q.device) for t in cos_sin(position_ids, self.inv_freq, dtype=dtype))
+        return (
+            apply_rotary(q, cos, sin, layout=self.layout),
+            apply_rotary(k, cos, sin, layout=self.layout),
+        )
+
+    def extra_repr(self) -> str:
+        """Return what `print` shows between the parentheses."""
+        return (
+            f"{self.head_dim}, rotary_dim={self.rotary_dim}, base={self.base}, "
+            f"layout={self.layout!r}"
+        )
+
+
+class _Rotation(torch.autograd.Function):
+    """The rotation, whose derivative is a rotation: all that backward needs are the tables."""
+
+    @staticmethod
+    def forward(x, cos, sin, layout):
+        return _rotate_into(torch.empty_like(x), x, cos, sin, layout)
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        _, cos, sin, ctx.layout = inputs
+        ctx.save_for_backward(cos, sin)
+        ctx.save_for_forward(cos, sin)
+
+    @staticmethod
+    def backward(ctx, grad):
+        cos, sin = ctx.saved_tensors
+        return _Rotation.apply(grad, cos, -sin, ctx.layout), None, None, None  # R^T = R(-angle)
+
+    @staticmethod
+    def jvp(ctx, tangent, *_):
+        return _Rotation.apply(tangent, *ctx.saved_tensors, ctx.layout)
+
+    @staticmethod
+    def vmap(info, in_dims, x, cos, sin, layout):
+        return torch.vmap(_rotate_plainly, in_dims)(x, cos, sin, layout), 0
+
+
+def _rotate_plainly(x: Tensor, cos: Tensor, sin: Tensor, layout: str) -> Tensor:
+    """Rotate by operations that torch can differentiate, batch and compile, in fresh memory."""
+    rotary_dim = 2 * cos.shape[-1]
+    dtype = _compute_dtype(x)
+    cos, sin = cos.to(dtype), sin.to(dtype)
+    first, second = _split_pairs(x[..., :rotary_dim].to(dtype), layout)
+    rotated = _join_pairs(first * cos - second * sin, first * sin + second * cos, layout)
+    return torch.cat((rotated.to(x.dtype), x[..., rotary_dim:]), dim=-1)
+
+
+def _rotate_into(out: Tensor, x: Tensor, cos: Tensor, sin: Tensor, layout: str) -> Tensor:
+    """Rotate fast, into `out`, which may be `x`."""
+    num_pairs = cos.shape[-1]
+    dtype = _compute_dtype(x)
+    cos, sin = cos.to(dtype), sin.to(dtype)
+    # One complex table turns neighbors; cos and sin turn dimensions that lie apart.
+    tables = (torch.complex(cos, sin),) if layout == "interleaved" else (cos, sin)
+    tables = [table.expand(*x.shape[:-1], num_pairs) for table in tables]
+    _rotate_blocks(out[..., : 2 * num_pairs], x[..., : 2 * num_pairs], *tables)
+    out[..., 2 * num_pairs :].copy_(x[..., 2 * num_pairs :])
+    return out
+
+
+def _rotate_blocks(out: Tensor, x: Tensor, *tables: Tensor) -> None:
+    """Rotate all dimensions of `x` into `out`, block by block where `x` overflows the cache."""
+    if x.is_cpu and x.dim() > 2 and x.numel() > _BLOCK:
+        count = math.ceil(x.numel() / _BLOCK)
+        tensors = (out, x, *tables)
+        parts = [t.unbind() if count >= len(x) else t.chunk(count) for t in tensors]
+        for block in zip(*parts, strict=True):
+            _rotate_blocks(*block)
+    elif x.dtype in _LOW_PRECISION or (len(tables) == 1 and not _are_complex(x, out)):
+        scratch = x.to(_compute_dtype(x), copy=True, memory_format=torch.contiguous_format)
+        _rotate_blocks(scratch, scratch, *tables)
+        out.copy_(scratch)
+    elif len(tables) == 1:
+        torch.mul(_as_complex(x), tables[0], out=_as_complex(out))
+    else:
+        cos, sin = tables
+        (first, second), (out_first, out_second) = x.chunk(2, dim=-1), out.chunk(2, dim=-1)
+        # Where out is x, the old first half is still needed while the new one is computed.
+        new_first = torch.mul(first, cos).addcmul_(second, sin, value=-1)
+        torch.mul(second, cos, out=out_second).addcmul_(first, sin)
+        out_first.copy_(new_first)
+
+
+def _as_complex(x: Tensor) -> Tensor:
+    return torch.view_as_complex(x.unflatten(-1, (-1, 2)))
+
+
+def _are_complex(*tensors: Tensor) -> bool:
+    """Say whether neighbors lie in memory as complex numbers do."""
+    return all(
+        x.stride(-1) == 1 and all(n % 2 == 0 for n in (*x.stride()[:-1], x.storage_offset()))
+        for x in tensors
+    )
+
+
+def _split_pairs(x: Tensor, layout: str) -> tuple[Tensor, Tensor]:
+    """Return the first and the second of each pair, both `(..., num_pairs)`."""
+    return (x[..., 0::2], x[..., 1::2]) if layout == "interleaved" else x.chunk(2, dim=-1)
+
+
+def _join_pairs(first: Tensor, second: Tensor, layout: str) -> Tensor:
+    if layout == "interleaved":
+        return torch.stack((first, second), dim=-1).flatten(-2)
+    return torch.cat((first, second), dim=-1)
+
+
+def _compute_dtype(x: Tensor) -> torch.dtype:
+    return torch.float64 if x.dtype == torch.float64 else torch.float32
+
+
+def _has_gradient(table: Tensor) -> bool:
+    """Say whether a derivative with respect to `table` is wanted, backward or forward."""
+    return table.requires_grad or unpack_dual(table).tangent is not None
+
+
+def _rotary_dim_of(head_dim: int, rotary_dim: int | None) -> int:
+    if rotary_dim is None and head_dim % 2:
+        raise ValueError(f"head_dim must be even where all of it rotates, got {head_dim}")
+    rotary_dim = head_dim if rotary_dim is None else rotary_dim
+    check_rotary_dim(rotary_dim, head_dim)
+    return rotary_dim
+
+
+def _check_layout(name: str, layout: str) -> None:
+    if layout not in _LAYOUTS:
+        raise ValueError(f'{name} must be "interleaved" or "half", got {layout!r}')
+
+
+def _check_finite(name: str, tensor: Tensor) -> None:
+    # While a graph is traced there are no values to look at.
+    if tensor.is_floating_point() and not torch.compiler.is_compiling():
+        if not torch.isfinite(tensor).all():
+            raise ValueError(f"{name} must be finite, got {tensor}")
+
+
+def _check_tables(x: Tensor, cos: Tensor, sin: Tensor) -> None:
+    if x.dtype not in _LOW_PRECISION + _FULL_PRECISION:
+        raise TypeError(f"x must be bfloat16, float16, float32 or float64, got {x.dtype}")
+    if cos.shape != sin.shape or cos.dtype != sin.dtype:
+        raise ValueError(
+            "cos and sin must have the same shape and dtype, "
+            f"got {tuple(cos.shape)} {cos.dtype} and {tuple(sin.shape)} {sin.dtype}"
+        )
+    if cos.dtype not in _FULL_PRECISION:
+        raise TypeError(f"cos and sin must be float32 or float64, got {cos.dtype}")
+    if not x.device == cos.device == sin.device:
+        raise ValueError(
+            f"x, cos and sin must be on one device, got {x.device}, {cos.device}, {sin.device}"
+        )
+    if x.dim() < 2:
+        raise ValueError(f"x must be (..., seq_len, head_dim), got shape {tuple(x.shape)}")
+    if cos.dim() not in (2, 3):
+        raise ValueError(
+            "cos and sin must be (seq_len, num_pairs) or (batch, seq_len, num_pairs), "
+            f"got shape {tuple(cos.shape)}"
+        )
+    if cos.dim() == 3 and (x.dim() != 4 or len(x) != len(cos)):
+        raise ValueError(
+            "cos and sin per batch need x of shape (batch, num_heads, seq_len, head_dim) with the "
+            f"same batch, got cos {tuple(cos.shape)} and x {tuple(x.shape)}"
+        )
+    seq_len, num_pairs = cos.shape[-2:]
+    if x.shape[-2] != seq_len:
+        message = f"x of shape {tuple(x.shape)} has seq_len {x.shape[-2]}, cos and sin {seq_len}"
+        if x.dim() > 2 and x.shape[-3] == seq_len:
+            message += (
+                "; is x (batch, seq_len, num_heads, head_dim)? "
+                "Then pass x.transpose(-3, -2): the sequence must be axis -2"
+            )
+        raise ValueError(message)
+    if not 0 < 2 * num_pairs <= x.shape[-1]:
+        raise ValueError(
+            f"rotary_dim must be positive and at most head_dim, got {2 * num_pairs} from cos and "
+            f"sin with head_dim {x.shape[-1]}"
+        )
+
+
+def _check_out(out: Tensor, x: Tensor, cos: Tensor, sin: Tensor) -> None:
+    for name in ("shape", "dtype", "device"):
+        if getattr(out, name) != getattr(x, name):
+            raise ValueError(
+                f"out must have the {name} of x, got {getattr(out, name)} for {getattr(x, name)}"
+            )
+    if torch.is_grad_enabled() and any(t.requires_grad for t in (out, x, cos, sin)):
+        raise ValueError(
+            "out was given while out, x, cos or sin requires grad: "
+            "no gradient flows through out; leave it away or use torch.no_grad()"
+        )
+
+
+def _check_overlap(out: Tensor, x: Tensor) -> None:
+    same_storage = out.untyped_storage().data_ptr() == x.untyped_storage().data_ptr()
+    same_view = (out.storage_offset(), out.stride()) == (x.storage_offset(), x.stride())
+    if same_storage and not same_view and x.numel():
+        raise ValueError("out must be x itself or lie in other memory, got another view of it")

@@ -1,0 +1,128 @@
+"""Sphinx extension: what the built book needs so that its pages work from disk, offline, at once.
+
+It draws Plotly figures from JSON with one shared script, colors formulae by the palette, and
+takes thebe (which needs a server) out of every page. `book/_static/static_host.js` is the
+other half: it runs in the reader's browser.
+"""
+
+import html
+import json
+import re
+from pathlib import Path
+
+from docutils import nodes
+from sphinx.util import logging
+
+from ropelib import palette
+
+PLOTLY_MIME = "application/vnd.plotly.v1+json"
+logger = logging.getLogger(__name__)
+
+
+class PlotlyRenderer:
+    """Writes a Plotly figure as a JSON script tag that the static host draws."""
+
+    mime_priority_overrides = (("*", PLOTLY_MIME, 5),)
+
+    @staticmethod
+    def handle_mime(renderer, data, inline):
+        """Return the figure's nodes, or None for another MIME type.
+
+        The figure must carry its text alternative and its caption (`figures.describe`); one that
+        does not is a warning, which the tests' build turns into an error.
+        """
+        if data.mime_type != PLOTLY_MIME:
+            return None
+        figure = data.content
+        words = (figure.get("layout", {}).get("meta")) or {}
+        for word in ("alt", "caption"):
+            if not words.get(word):
+                renderer.logger.warning(
+                    f"a Plotly figure has no {word}: pass it through ropelib.figures.describe",
+                    subtype="figure",
+                    line=data.line,
+                )
+        height = figure["layout"].get("height", 420)
+        figure = {"data": figure["data"], "layout": figure["layout"]}
+        text = _with_css_variables(json.dumps(figure, separators=(",", ":"))).replace("</", r"<\/")
+        markup = (
+            f'<figure class="rope-figure"><div class="rope-plot" role="img" '
+            f'aria-label="{html.escape(words.get("alt", ""))}" style="height:{height}px"></div>'
+            f'<script type="{PLOTLY_MIME}">{text}</script>'
+            f"<figcaption>{html.escape(words.get('caption', ''))}</figcaption></figure>"
+        )
+        return [nodes.raw(text=markup, format="html")]
+
+
+def _with_css_variables(figure_json: str) -> str:
+    """Name the palette's colors instead of spelling them, so that one figure serves both themes."""
+    names = {shades["mark"]: name for name, shades in palette.LIGHT.items()}
+    names |= {shades["text"]: f"{name}-text" for name, shades in palette.LIGHT.items()}
+    names |= {color: name for name, color in palette.LIGHT_PAGE.items()}
+    pattern = re.compile("|".join(map(re.escape, names)))
+    return pattern.sub(lambda found: f"var(--rope-{names[found.group()]})", figure_json)
+
+
+# The letters that stand for a thing of the palette wherever they appear in a formula.
+_THING_OF_LETTER = {"q": "q", "k": "k", "m": "position", "n": "position", r"\theta": "angle"}
+_TEX_TOKEN = re.compile(
+    r"\\(?:text|mathrm|operatorname\*?|begin|end|hspace|label)\s*\{[^}]*\}"  # names, not symbols
+    r"|\\[a-zA-Z]+|\\."
+    r"|[a-zA-Z]"
+)
+
+
+def color_tex(tex: str) -> str:
+    r"""Color the letters q, k, m, n and theta of a formula as their things are colored elsewhere.
+
+    Notebooks keep plain LaTeX, which every viewer can show; the book adds `\class{rope-q}{q}`.
+
+    Example:
+        >>> color_tex(r"q^\top k")
+        '{\\class{rope-q}{q}}^\\top {\\class{rope-k}{k}}'
+    """
+
+    def color(token: re.Match) -> str:
+        letter = token.group()
+        thing = _THING_OF_LETTER.get(letter)
+        return rf"{{\class{{rope-{thing}}}{{{letter}}}}}" if thing else letter
+
+    return _TEX_TOKEN.sub(color, tex)
+
+
+def _color_formulae(app, doctree):
+    for kind in (nodes.math, nodes.math_block):
+        for formula in doctree.findall(kind):
+            formula[:] = [nodes.Text(color_tex(formula.astext()))]
+
+
+def _drop_thebe(app, config):
+    # Jupyter Book loads thebe on every page, twice, whether asked for or not; it needs a server.
+    for listeners in app.events.listeners.values():
+        listeners[:] = [
+            listener
+            for listener in listeners
+            if not listener.handler.__module__.startswith("sphinx_thebe")
+        ]
+    app.registry.css_files[:] = [
+        (name, attributes) for name, attributes in app.registry.css_files if "thebe" not in name
+    ]
+
+
+def _write_assets(app, error):
+    if error is not None or app.builder.format != "html":
+        return
+    import plotly.offline
+
+    static = Path(app.outdir) / "_static"
+    words = [f".rope-{name} {{ color: var(--rope-{name}-text); }}\n" for name in palette.LIGHT]
+    (static / "palette.css").write_text(palette.css() + "".join(words), encoding="utf-8")
+    (static / "plotly.min.js").write_text(plotly.offline.get_plotlyjs(), encoding="utf-8")
+
+
+def setup(app):
+    """Register the extension with Sphinx."""
+    app.connect("config-inited", _drop_thebe)
+    app.connect("doctree-read", _color_formulae)
+    app.connect("build-finished", _write_assets)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

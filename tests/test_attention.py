@@ -1,0 +1,128 @@
+import math
+
+import pytest
+import torch
+from torch.nn.functional import scaled_dot_product_attention
+
+from ropelib import RotaryEmbedding, apply_rotary, cos_sin, inv_freq
+from ropelib.attention import attention, attention_scores
+from ropelib.reference import rotation_matrix
+
+LAYOUTS = ["interleaved", "half"]
+
+
+def randn(*shape, seed=0):
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+
+
+def rotate_at(position_ids, layout="half"):
+    rotary = RotaryEmbedding(8, layout=layout)
+    return lambda q, k: rotary(q, k, position_ids)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_scores_depend_only_on_relative_position(layout):
+    q, k = randn(2, 3, 5, 8), randn(2, 3, 5, 8, seed=1)
+    here = attention_scores(q, k, rotate=rotate_at(torch.arange(5), layout))
+    there = attention_scores(q, k, rotate=rotate_at(torch.arange(5) + 1000, layout))
+    torch.testing.assert_close(here, there, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_scores_depend_on_the_shift_when_only_q_rotates(layout):
+    q, k = randn(2, 3, 5, 8), randn(2, 3, 5, 8, seed=1)
+
+    def only_q(position_ids):
+        rotate = rotate_at(position_ids, layout)
+        return lambda q, k: (rotate(q, k)[0], k)
+
+    here = attention_scores(q, k, rotate=only_q(torch.arange(5)))
+    there = attention_scores(q, k, rotate=only_q(torch.arange(5) + 1000))
+    assert (here - there).abs().max() > 0.1
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_score_is_the_key_rotated_by_how_far_it_is_ahead(layout):
+    q, k, m, n = randn(1, 8), randn(1, 8, seed=1), 11, 4
+    frequencies = inv_freq(8)
+
+    def rotate(q, k):
+        tables = [cos_sin([p], frequencies, dtype=torch.float64) for p in (m, n)]
+        return tuple(
+            apply_rotary(x, *t, layout=layout) for x, t in zip((q, k), tables, strict=True)
+        )
+
+    expected = q @ rotation_matrix(n - m, frequencies, layout=layout) @ k.T
+    torch.testing.assert_close(attention_scores(q, k, rotate=rotate, scale=1.0), expected)
+
+
+def test_equal_positions_leave_the_scores_alone():
+    q, k = randn(3, 5, 8), randn(3, 5, 8, seed=1)
+    rotated = attention_scores(q, k, rotate=rotate_at(torch.full((5,), 17)))
+    torch.testing.assert_close(rotated, attention_scores(q, k))
+
+
+@pytest.mark.parametrize("causal", [False, True])
+def test_attention_equals_torch(causal):
+    q, k, v = (randn(2, 4, 5, 8, seed=s) for s in range(3))
+    output, weights = attention(q, k, v, causal=causal)
+    torch.testing.assert_close(output, scaled_dot_product_attention(q, k, v, is_causal=causal))
+    torch.testing.assert_close(weights.sum(-1), torch.ones(2, 4, 5, dtype=torch.float64))
+
+
+def test_shared_key_heads_serve_consecutive_query_heads():
+    q, k, v = randn(2, 6, 5, 8), randn(2, 2, 5, 8, seed=1), randn(2, 2, 5, 7, seed=2)
+    output, _ = attention(q, k, v, rotate=RotaryEmbedding(8, layout="half"))
+    repeated = (x.repeat_interleave(3, dim=1) for x in (k, v))
+    expected, _ = attention(q, *repeated, rotate=RotaryEmbedding(8, layout="half"))
+    torch.testing.assert_close(output, expected)
+    expected = scaled_dot_product_attention(q, k, v, enable_gqa=True)
+    torch.testing.assert_close(attention(q, k, v)[0], expected)
+
+
+def test_causal_weights_see_no_later_key():
+    q, k, v = randn(3, 5, 8), randn(3, 5, 8, seed=1), randn(3, 5, 8, seed=2)
+    _, weights = attention(q, k, v, causal=True)
+    later = torch.ones(5, 5, dtype=torch.bool).triu(1)
+    assert not weights[:, later].any() and weights[:, ~later].all()
+
+
+def test_causal_aligns_the_last_query_with_the_last_key():
+    q, k, v = randn(3, 5, 8), randn(3, 5, 8, seed=1), randn(3, 5, 8, seed=2)
+    output, _ = attention(q, k, v, causal=True)
+    last_two, _ = attention(q[:, 3:], k, v, causal=True)
+    torch.testing.assert_close(last_two, output[:, 3:])
+
+
+def test_scale_is_one_over_the_root_of_head_dim():
+    q, k = randn(3, 8), randn(4, 8, seed=1)
+    torch.testing.assert_close(attention_scores(q, k), q @ k.T / math.sqrt(8))
+    torch.testing.assert_close(attention_scores(q, k, scale=3.0), 3 * q @ k.T)
+
+
+@pytest.mark.parametrize(
+    ("q_shape", "k_shape", "message"),
+    [
+        ((8,), (8,), "must be .*num_heads, seq_len, head_dim"),
+        ((2, 5, 8), (5, 8), "must be .*num_heads, seq_len, head_dim"),
+        ((5, 8), (5, 6), "must have the same head_dim"),
+        ((2, 3, 5, 8), (1, 3, 5, 8), "must have the same leading axes"),
+        ((6, 5, 8), (4, 5, 8), "heads of k must divide those of q"),
+        ((2, 5, 8), (4, 5, 8), "heads of k must divide those of q"),
+    ],
+)
+def test_shapes_that_do_not_fit_are_refused(q_shape, k_shape, message):
+    with pytest.raises(ValueError, match=message):
+        attention_scores(randn(*q_shape), randn(*k_shape))
+    with pytest.raises(ValueError, match=message):
+        attention(randn(*q_shape), randn(*k_shape), randn(*k_shape))
+
+
+def test_errors_name_value_and_rule():
+    q, k = randn(3, 5, 8), randn(3, 4, 8, seed=1)
+    with pytest.raises(ValueError, match="v must have a value for each key"):
+        attention(q, k, randn(3, 5, 8))
+    with pytest.raises(ValueError, match="causal needs q_len <= k_len, got 5 queries and 4 keys"):
+        attention(q, k, k, causal=True)
+    with pytest.raises(ValueError, match="rotate must keep the shapes"):
+        attention_scores(q, k, rotate=lambda q, k: (q[..., :4], k[..., :4]))

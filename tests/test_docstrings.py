@@ -1,0 +1,27 @@
+import doctest
+import importlib
+import inspect
+import pkgutil
+
+import pytest
+
+import ropelib
+
+MODULES = ["ropelib", *(m.name for m in pkgutil.walk_packages(ropelib.__path__, "ropelib."))]
+CORE = ["ropelib.frequencies", "ropelib.rotation", "ropelib.reference", "ropelib.attention"]
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_examples_in_docstrings_run(name):
+    options = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+    result = doctest.testmod(importlib.import_module(name), optionflags=options)
+    assert result.failed == 0
+
+
+@pytest.mark.parametrize("name", CORE)
+def test_every_public_function_has_an_example(name):
+    module = importlib.import_module(name)
+    for member in vars(module).values():
+        if inspect.isroutine(member) or inspect.isclass(member):
+            if member.__module__ == name and not member.__name__.startswith("_"):
+                assert ">>>" in member.__doc__, member.__name__

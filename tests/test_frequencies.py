@@ -1,0 +1,85 @@
+import math
+
+import mpmath
+import pytest
+import torch
+
+from ropelib.frequencies import check_rotary_dim, inv_freq, turns, wavelength
+
+
+@pytest.mark.parametrize("rotary_dim", [2, 6, 64, 96, 128, 256])
+@pytest.mark.parametrize("base", [2.5, 10_000, 500_000.0, 1e7])
+def test_frequencies_are_exact_to_the_last_bits(rotary_dim, base):
+    frequencies = inv_freq(rotary_dim, base)
+    assert frequencies.shape == (rotary_dim // 2,)
+    assert frequencies.dtype == torch.float64
+    with mpmath.workdps(40):
+        for i, frequency in enumerate(frequencies.tolist()):
+            exact = mpmath.mpf(base) ** (mpmath.mpf(-2 * i) / rotary_dim)
+            # The exponent is rounded once: half an ulp of it is up to log(base) / 2 of the power.
+            assert abs(frequency - exact) <= (1 + math.log(base) / 2) * 2**-52 * exact
+
+
+def test_first_pair_turns_one_radian_per_token():
+    assert inv_freq(128)[0] == 1.0
+
+
+def test_base_is_ten_thousand_unless_given():
+    assert torch.equal(inv_freq(8), inv_freq(8, 10_000.0))
+
+
+def test_frequencies_survive_a_meta_default_device():
+    with torch.device("meta"):
+        assert inv_freq(4).tolist() == pytest.approx([1.0, 0.01])
+
+
+def test_wavelength_is_one_turn():
+    frequencies = inv_freq(64)
+    assert torch.allclose(wavelength(frequencies) * frequencies, torch.tensor(2 * math.pi).double())
+    assert wavelength(torch.zeros(1, dtype=torch.float64)).item() == math.inf
+
+
+def test_turns_count_wavelengths():
+    frequencies = inv_freq(64)
+    torch.testing.assert_close(
+        turns(frequencies, 4096) * wavelength(frequencies) / 4096, frequencies**0
+    )
+    assert turns(frequencies, 0).eq(0).all()
+
+
+@pytest.mark.parametrize(
+    ("rotary_dim", "message"),
+    [
+        (7, "rotary_dim must be even, got 7"),
+        (0, "rotary_dim must be positive, got 0"),
+        (-2, "rotary_dim must be positive, got -2"),
+    ],
+)
+def test_wrong_rotary_dim_is_refused(rotary_dim, message):
+    with pytest.raises(ValueError, match=message):
+        inv_freq(rotary_dim)
+
+
+@pytest.mark.parametrize("rotary_dim", [4.0, "4", None])
+def test_rotary_dim_must_be_an_integer(rotary_dim):
+    with pytest.raises(TypeError, match=r"rotary_dim must be an integer, got"):
+        inv_freq(rotary_dim)
+
+
+def test_rotary_dim_above_head_dim_is_refused():
+    check_rotary_dim(8, head_dim=8)
+    with pytest.raises(
+        ValueError, match="rotary_dim must be at most head_dim, got 10 with head_dim 8"
+    ):
+        check_rotary_dim(10, head_dim=8)
+
+
+@pytest.mark.parametrize("base", [0, -1.0, math.nan, math.inf])
+def test_base_must_be_positive_and_finite(base):
+    with pytest.raises(ValueError, match=f"base must be positive and finite, got {base}"):
+        inv_freq(4, base)
+
+
+def test_base_must_be_a_number():
+    with pytest.raises(TypeError, match="base must be a real number, got '10000'"):
+        inv_freq(4, "10000")
