@@ -9,7 +9,7 @@ READY := $(VENV)/ready
 
 .PHONY: book test lab clean
 
-book: $(READY)
+book: $(READY) _build/fresh
 	$(BIN)/jupyter-book build . --warningiserror --keep-going
 	@echo "Open _build/html/index.html in a browser."
 
@@ -23,6 +23,11 @@ lab: $(READY)
 
 clean:
 	rm -rf _build $(VENV)
+
+# Executed notebooks are cached by their own text; a change in the library must empty that cache.
+_build/fresh: $(shell find ropelib -name '*.py' -o -name '*.js' -o -name '*.css')
+	rm -rf _build
+	@mkdir -p _build && touch $@
 
 # The environment is made anew when a pin changes; `ready` is written only when all of it is there.
 $(READY): requirements.txt constraints.txt pyproject.toml

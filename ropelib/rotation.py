@@ -302,13 +302,13 @@ class _Rotation(torch.autograd.Function):
 
 
 def _rotate_plainly(x: Tensor, cos: Tensor, sin: Tensor, layout: str) -> Tensor:
-    """Rotate by operations that torch can differentiate, batch and compile, in fresh memory."""
+    """Rotate by operations that torch can differentiate, batch and compile."""
     rotary_dim = 2 * cos.shape[-1]
     dtype = _compute_dtype(x)
     cos, sin = cos.to(dtype), sin.to(dtype)
-    first, second = _split_pairs(x[..., :rotary_dim].to(dtype), layout)
-    rotated = _join_pairs(first * cos - second * sin, first * sin + second * cos, layout)
-    return torch.cat((rotated.to(x.dtype), x[..., rotary_dim:]), dim=-1)
+    a, b = _split_pairs(x[..., :rotary_dim].to(dtype), layout)
+    turned = _join_pairs(a * cos - b * sin, a * sin + b * cos, layout)
+    return torch.cat((turned.to(x.dtype), x[..., rotary_dim:]), dim=-1)
 
 
 def _rotate_into(out: Tensor, x: Tensor, cos: Tensor, sin: Tensor, layout: str) -> Tensor:

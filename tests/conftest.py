@@ -14,7 +14,7 @@ ROOT = Path(__file__).parent.parent
 CELL_SECONDS = 60
 
 # Chapters must run offline. Every Python that these tests start, kernels included, imports this.
-_OFFLINE = '''
+_OFFLINE = """
 import sys
 
 def _refuse(event, args):
@@ -29,7 +29,7 @@ def _refuse(event, args):
         raise OSError(f"a chapter reached for the network: {host}")
 
 sys.addaudithook(_refuse)
-'''
+"""
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,224 @@
+"""What the browser tests do to a page: open it, wait until it stands still, read its widgets."""
+
+import json
+from dataclasses import dataclass, field
+
+WIDE, PHONE = (1280, 900), (390, 844)
+# Addresses that leave this machine for nobody.
+LOCAL = ("file:", "data:", "blob:")
+
+# Runs in the page: what a reader sees of a widget, except the named control's own label and value.
+SNAPSHOT = """(host, own) => JSON.stringify([
+  [...host.querySelectorAll("svg")].map((picture) => picture.outerHTML),
+  [...host.querySelectorAll("[data-report]")].filter((node) => node.dataset.report !== own)
+    .map((node) => [node.dataset.report, node.dataset.value, node.textContent]),
+  [...host.querySelectorAll("[aria-pressed]")].map((node) => node.getAttribute("aria-pressed")),
+  [...host.querySelectorAll("input[type=checkbox]")].map((node) => node.checked),
+])"""
+
+# Runs in the page: two frames, so that what one frame scheduled has been drawn.
+FRAMES = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
+
+_SETTLE = """async () => {
+  const until = async (done, what) => {
+    for (let i = 0; i < 300; i += 1) {
+      if (done()) return;
+      await new Promise((go) => setTimeout(go, 50));
+    }
+    throw new Error(`waited 15 s for ${what}`);
+  };
+  if (document.querySelector(".math")) {
+    await until(() => window.MathJax?.startup?.promise, "MathJax to load");
+    await MathJax.startup.promise;
+  }
+  const hosts = () => [...document.querySelectorAll(".rope-widget-host")];
+  await until(() => !document.querySelector('script[type$="widget-view+json"]'), "widget hosts");
+  await until(() => hosts().every((host) => host.childNodes.length), "widgets to mount");
+  for (const figure of document.querySelectorAll("figure.rope-figure")) {
+    figure.scrollIntoView({ behavior: "instant" });
+    await until(() => figure.dataset.drawn || figure.querySelector("[role=alert]"), "a figure");
+  }
+  scrollTo({ top: document.body.scrollHeight, behavior: "instant" });
+  await new Promise((go) => setTimeout(go, 150));
+  scrollTo({ top: 0, behavior: "instant" });
+}"""
+
+
+@dataclass
+class Log:
+    """What a page asked for and what it complained about."""
+
+    requests: list[str] = field(default_factory=list)
+    failed: list[str] = field(default_factory=list)
+    complaints: list[str] = field(default_factory=list)
+
+    def outside(self, *allowed):
+        """Requests to anywhere but the allowed address beginnings."""
+        return [address for address in self.requests if not address.startswith((*LOCAL, *allowed))]
+
+
+def listen(page):
+    """Return a log that fills while the page lives."""
+    log = Log()
+
+    def hear(message):
+        if message.type in ("error", "warning"):
+            where = message.location.get("url", "").rpartition("/")[2]
+            log.complaints.append(f"{message.type}: {message.text} ({where})")
+
+    def hear_response(response):
+        if response.status >= 400:
+            log.failed.append(f"{response.status} {response.url}")
+
+    page.on("console", hear)
+    page.on("pageerror", lambda error: log.complaints.append(f"uncaught: {error}"))
+    page.on("request", lambda request: log.requests.append(request.url))
+    page.on("requestfailed", lambda request: log.failed.append(f"{request.failure} {request.url}"))
+    page.on("response", hear_response)
+    return log
+
+
+def open_page(context, address, settle=True):
+    """Open an address in a new page; return the page and its log once everything is drawn."""
+    page = context.new_page()
+    page.set_default_timeout(15_000)
+    log = listen(page)
+    page.goto(address)
+    # The redirect on the first page is instant, but it is a second navigation.
+    page.wait_for_load_state("load")
+    page.wait_for_function("!document.querySelector('meta[http-equiv=refresh]')")
+    if settle:
+        page.evaluate(_SETTLE)
+    return page, log
+
+
+class Widget:
+    """One mounted widget of a page, its controls and its readouts."""
+
+    def __init__(self, page, index, name, state):
+        self.page, self.name, self.state = page, name, state
+        self.host = page.locator(".rope-widget-host").nth(index)
+
+    def __str__(self):
+        return self.name.rpartition(".")[2]
+
+    def frames(self):
+        self.page.evaluate(FRAMES)
+
+    def snapshot(self, without=""):
+        return self.host.evaluate(SNAPSHOT, without)
+
+    def still(self, timeout=12_000):
+        """Wait until the picture has stopped moving."""
+        self.host.evaluate(
+            f"""async (host, timeout) => {{
+              const look = {SNAPSHOT};
+              const end = performance.now() + timeout;
+              for (let before = look(host, ""), calm = 0; calm < 4;) {{
+                if (performance.now() > end) throw new Error("the picture never stands still");
+                await new Promise((go) => setTimeout(go, 50));
+                const now = look(host, "");
+                calm = now === before ? calm + 1 : 0;
+                before = now;
+              }}
+            }}""",
+            timeout,
+        )
+
+    def changes(self, before, without="", seconds=1.0):
+        """Whether what is shown differs from `before`, now or within some frames."""
+        return self.host.evaluate(
+            f"""async (host, [before, own, seconds]) => {{
+              const look = {SNAPSHOT};
+              const end = performance.now() + 1000 * seconds;
+              while (performance.now() < end) {{
+                await new Promise((go) => requestAnimationFrame(go));
+                if (look(host, own) !== before) return true;
+              }}
+              return false;
+            }}""",
+            [before, without, seconds],
+        )
+
+    def control(self, name):
+        return self.host.locator(f'[data-control="{name}"]')
+
+    def controls(self, selector=""):
+        """Names of the controls that a reader sees, in reading order."""
+        return self.host.evaluate(
+            """(host, selector) => [...host.querySelectorAll(`${selector}[data-control]`)]
+              .filter((node) => node.checkVisibility({ visibilityProperty: true }))
+              .map((node) => node.dataset.control)""",
+            selector,
+        )
+
+    def sliders(self):
+        return self.controls("input[type=range]")
+
+    def slide(self, **positions):
+        """Put sliders, by name, to a fraction of their range, as an input event does."""
+        for name, fraction in positions.items():
+            self.control(name).evaluate(
+                """(input, fraction) => {
+                  const [low, high] = [Number(input.min), Number(input.max)];
+                  input.value = low + fraction * (high - low);
+                  input.dispatchEvent(new Event("input", { bubbles: true }));
+                }""",
+                fraction,
+            )
+            self.frames()
+
+    def native(self, name):
+        """The number that a slider's own element holds."""
+        return float(self.control(name).evaluate("(input) => input.value"))
+
+    def reports(self):
+        """All readouts: name -> (value, text as shown); a name may stand several times."""
+        found = self.host.evaluate(
+            """(host) => [...host.querySelectorAll("[data-report]")]
+              .filter((node) => node.style.display !== "none")
+              .map((node) => [node.dataset.report, node.dataset.value, node.textContent])"""
+        )
+        reports = {}
+        for name, value, text in found:
+            reports.setdefault(name, []).append((float(value), text))
+        return reports
+
+    def report(self, name):
+        value = self.host.locator(f'[data-report="{name}"]').first.get_attribute("data-value")
+        return float(value)
+
+    def center(self, name, selector=""):
+        """The middle of a control (or of a part of it) on the screen, scrolled into view."""
+        part = self.control(name).locator(selector).first if selector else self.control(name)
+        part.evaluate("(node) => node.scrollIntoView({ block: 'center', behavior: 'instant' })")
+        box = part.bounding_box()
+        return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+
+def widgets_of(page, source):
+    """All widgets of an opened page; `source` is the page's HTML as it was built."""
+    stored, views = stored_widgets(source)
+    return [
+        Widget(
+            page,
+            index,
+            stored[view]["state"].get("_anywidget_id", "unnamed"),
+            stored[view]["state"],
+        )
+        for index, view in enumerate(views)
+    ]
+
+
+def stored_widgets(source):
+    """Return (state by model id, model ids in the order of their views) of a built page."""
+    from bs4 import BeautifulSoup
+
+    soup = BeautifulSoup(source, "html.parser")
+    kind = "application/vnd.jupyter.widget-{}+json"
+    states = soup.find_all("script", type=kind.format("state"))
+    views = soup.find_all("script", type=kind.format("view"))
+    stored = {}
+    for state in states:
+        stored |= json.loads(state.string)["state"]
+    return stored, [json.loads(view.string)["model_id"] for view in views]

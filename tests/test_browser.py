@@ -1,0 +1,804 @@
+"""The built book in Chromium, from disk with the network cut off: what a reader sees and moves."""
+
+import functools
+import json
+import math
+import random
+import re
+import threading
+from dataclasses import dataclass
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+from browser import FRAMES, PHONE, WIDE, listen, open_page, widgets_of
+from toc import CONTENT_PAGES, PAGES
+
+# Rules that axe reports and that we let pass, each with its reason: {(page, rule): reason}.
+AXE_EXCEPTIONS: dict[tuple[str, str], str] = {}
+
+LOOKS = [(*size, theme) for theme in ("light", "dark") for size in (WIDE, PHONE)]
+LOOK_NAMES = [f"{'wide' if width > 1000 else 'phone'}-{theme}" for width, _, theme in LOOKS]
+
+
+# ---- every page, in every look, looked at once ------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Visit:
+    """What was seen when a page was opened, scrolled to its end and searched by axe."""
+
+    log: object
+    facts: dict
+    violations: list[str]
+
+
+_FACTS = """() => {
+  const root = document.documentElement;
+  const wider = (node) => {
+    // Only what pushes the page itself: not what scrolls inside its own box.
+    for (let up = node; up !== document.body && up; up = up.parentElement) {
+      if (getComputedStyle(up).overflowX !== "visible" || getComputedStyle(up).position === "fixed") return false;
+    }
+    return node.getBoundingClientRect().right > root.clientWidth + 1;
+  };
+  return {
+    theme: root.dataset.theme,
+    width: root.clientWidth,
+    scrollWidth: root.scrollWidth,
+    wider: [...document.querySelectorAll("body *")].filter(wider).slice(0, 5)
+      .map((node) => node.outerHTML.slice(0, 120)),
+    formulae: document.querySelectorAll(".math").length,
+    typeset: [...document.querySelectorAll(".math")].filter((node) => node.querySelector("mjx-container")).length,
+    texErrors: [...document.querySelectorAll("mjx-merror, [data-mjx-error], mjx-container merror")]
+      .map((node) => node.getAttribute("data-mjx-error") || node.textContent),
+    figures: document.querySelectorAll("figure.rope-figure").length,
+    drawn: [...document.querySelectorAll("figure.rope-figure")]
+      .filter((node) => node.querySelector(".main-svg") && node.dataset.drawn === root.dataset.theme).length,
+    views: document.querySelectorAll(".rope-widget-host").length,
+    mounted: document.querySelectorAll(".rope-widget-host .rope-widget svg").length
+      ? document.querySelectorAll(".rope-widget-host:has(.rope-widget svg)").length : 0,
+    alerts: [...document.querySelectorAll("[role=alert]")].map((node) => node.textContent),
+  };
+}"""
+
+
+@pytest.fixture(scope="session")
+def visit(built_book, chromium):
+    """Return a function that opens a page in a look, once per test run."""
+    from axe_playwright_python.sync_playwright import Axe
+
+    axe = Axe()
+
+    @functools.cache
+    def visit(name, look):
+        width, height, theme = look
+        context = chromium.new_context(
+            viewport={"width": width, "height": height}, color_scheme=theme, offline=True
+        )
+        try:
+            page, log = open_page(context, (built_book / name).as_uri())
+            # What is folded must be as sound as what is open.
+            page.evaluate(
+                "document.querySelectorAll('details').forEach((fold) => (fold.open = true))"
+            )
+            page.evaluate(FRAMES)
+            facts = page.evaluate(_FACTS)
+            found = axe.run(page).response["violations"]
+        finally:
+            context.close()
+        violations = [
+            f"{rule['id']} ({rule['impact']}): {rule['help']}: {node['target']} {node['html'][:160]}"
+            for rule in found
+            if (name, rule["id"]) not in AXE_EXCEPTIONS
+            for node in rule["nodes"]
+        ]
+        return Visit(log, facts, violations)
+
+    return visit
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_no_request_leaves_the_book(visit, name):
+    for look in LOOKS:
+        assert visit(name, look).log.outside() == []
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_every_request_succeeds(visit, name):
+    for look in LOOKS:
+        assert visit(name, look).log.failed == []
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_console_stays_silent(visit, name):
+    for look in LOOKS:
+        assert visit(name, look).log.complaints == []
+
+
+@pytest.mark.parametrize("look", LOOKS, ids=LOOK_NAMES)
+@pytest.mark.parametrize("name", PAGES)
+def test_page_does_not_scroll_sideways(visit, name, look):
+    facts = visit(name, look).facts
+    assert facts["scrollWidth"] <= facts["width"], facts["wider"]
+
+
+@pytest.mark.parametrize("look", LOOKS, ids=LOOK_NAMES)
+@pytest.mark.parametrize("name", PAGES)
+def test_axe_finds_no_violation(visit, name, look):
+    assert visit(name, look).facts["theme"] == look[-1]
+    assert visit(name, look).violations == []
+
+
+@pytest.mark.parametrize("name", CONTENT_PAGES)
+def test_formulae_are_typeset(visit, name):
+    for look in LOOKS:
+        facts = visit(name, look).facts
+        assert facts["texErrors"] == []
+        assert facts["typeset"] == facts["formulae"]
+
+
+@pytest.mark.parametrize("name", CONTENT_PAGES)
+def test_every_figure_is_drawn_in_the_theme_of_the_page(visit, name):
+    for look in LOOKS:
+        facts = visit(name, look).facts
+        assert facts["drawn"] == facts["figures"], facts["alerts"]
+
+
+@pytest.mark.parametrize("name", CONTENT_PAGES)
+def test_every_widget_mounts(visit, built_book, name):
+    tags = (built_book / name).read_text("utf-8").count("vnd.jupyter.widget-view+json")
+    for look in LOOKS:
+        facts = visit(name, look).facts
+        assert (facts["mounted"], facts["views"], facts["alerts"]) == (tags, tags, [])
+
+
+def test_every_built_page_is_visited(built_book):
+    built = {str(page.relative_to(built_book)) for page in built_book.rglob("*.html")}
+    assert {page for page in built if not page.startswith("_static")} == set(PAGES)
+
+
+# ---- the same over http -----------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def served_book(built_book):
+    class Quiet(SimpleHTTPRequestHandler):
+        def log_message(self, *args):
+            pass
+
+    serve = functools.partial(Quiet, directory=built_book)
+    with ThreadingHTTPServer(("127.0.0.1", 0), serve) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}/"
+        server.shutdown()
+        thread.join()
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_the_book_works_over_http(chromium, served_book, name):
+    context = chromium.new_context()
+    # Offline would cut off this machine too, so everything else is refused by hand.
+    context.route(lambda address: not address.startswith(served_book), lambda route: route.abort())
+    try:
+        page, log = open_page(context, served_book + name)
+        facts = page.evaluate(_FACTS)
+    finally:
+        context.close()
+    assert (log.outside(served_book), log.failed, log.complaints) == ([], [], [])
+    assert facts["mounted"] == facts["views"]
+    assert facts["drawn"] == facts["figures"]
+    assert facts["typeset"] == facts["formulae"]
+
+
+# ---- widgets ----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def widgets_on(built_book, chromium):
+    """Return a function that opens a page from disk, offline, and gives its widgets."""
+    contexts = []
+
+    def opened(name, size=WIDE, **options):
+        width, height = size
+        viewport = {"width": width, "height": height}
+        contexts.append(chromium.new_context(viewport=viewport, offline=True, **options))
+        page, _ = open_page(contexts[-1], (built_book / name).as_uri())
+        return widgets_of(page, (built_book / name).read_text("utf-8"))
+
+    yield opened
+    for context in contexts:
+        context.close()
+
+
+def find_widget(built_book, widgets_on, kind, **options):
+    """The first widget of a kind in the book, freshly opened."""
+    for name in CONTENT_PAGES:
+        if f".{kind}" in (built_book / name).read_text("utf-8"):
+            return next(w for w in widgets_on(name, **options) if str(w) == kind)
+    pytest.fail(f"no page shows a {kind}")
+
+
+def role(widget, name):
+    """How a reader would name the control: range, checkbox, button, slider, radiogroup, ..."""
+    return widget.control(name).evaluate(
+        "(node) => node.getAttribute('role') || (node.tagName === 'INPUT' ? node.type : node.tagName.toLowerCase())"
+    )
+
+
+def disarrange(widget):
+    """Move every slider, so that no button finds its work already done."""
+    widget.slide(**dict.fromkeys(widget.sliders(), 0.37))
+    widget.still()
+
+
+def by_keyboard(widget, name, kind):
+    control = widget.control(name)
+    keys = {"button": "Enter", "checkbox": " "}
+    if kind == "radiogroup":
+        control.locator("[tabindex='0']").first.focus()
+        widget.frames()
+    else:
+        control.focus()
+    before = widget.snapshot(without=name)
+    if kind in keys:
+        widget.page.keyboard.press(keys[kind])
+        return widget.changes(before, name)
+    for key in ("ArrowRight", "ArrowLeft"):
+        widget.page.keyboard.press(key)
+        if not widget.changes(before, name):
+            return False
+        widget.still()
+        before = widget.snapshot(without=name)
+    return True
+
+
+def by_pointer(widget, name, kind, touch=False):
+    page = widget.page
+    press = page.touchscreen.tap if touch else page.mouse.click
+    if kind == "radiogroup":
+        at = widget.center(name, "[role=radio][aria-checked=false]")
+    else:
+        at = widget.center(name)
+    widget.still()
+    before = widget.snapshot(without=name)
+    if kind == "range":
+        box = widget.control(name).bounding_box()
+        low, high = (float(widget.control(name).get_attribute(end)) for end in ("min", "max"))
+        filled = (widget.native(name) - low) / (high - low)
+        press(box["x"] + box["width"] * (0.25 if filled > 0.5 else 0.75), at[1])
+    elif kind == "slider":
+        # Towards the middle of its picture, where there is room.
+        area = widget.control(name).evaluate(
+            "(node) => { const b = node.ownerSVGElement.getBoundingClientRect();"
+            " return [b.x + b.width / 2, b.y + b.height / 2]; }"
+        )
+        to = [(a + 2 * b) / 3 for a, b in zip(at, area, strict=True)]
+        drag(page, at, to, touch)
+    else:
+        press(*at)
+    return widget.changes(before, name)
+
+
+def drag(page, start, end, touch=False):
+    path = [[a + (b - a) * part / 4 for a, b in zip(start, end, strict=True)] for part in range(5)]
+    if not touch:
+        page.mouse.move(*path[0])
+        page.mouse.down()
+        for point in path[1:]:
+            page.mouse.move(*point)
+        page.mouse.up()
+        return
+    fingers = page.context.new_cdp_session(page)
+    for kind, point in [("touchStart", path[0]), *[("touchMove", point) for point in path[1:]]]:
+        points = [{"x": point[0], "y": point[1]}]
+        fingers.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+    fingers.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+
+
+def by_touch(widget, name, kind):
+    return by_pointer(widget, name, kind, touch=True)
+
+
+def dead_controls(widgets, move):
+    """Move every control once; name those after which nothing else in the widget changed."""
+    dead = []
+    for widget in widgets:
+        names = widget.controls()
+        assert names, f"{widget} shows no control"
+        for name in names:
+            kind = role(widget, name)
+            if kind == "button":
+                disarrange(widget)
+            if not move(widget, name, kind):
+                dead.append(f"{widget}: {name} ({kind})")
+            running = widget.snapshot()
+            if kind == "button" and widget.changes(running, seconds=0.2):
+                widget.control(name).press("Enter")  # stops what it started
+            widget.still()
+    return dead
+
+
+@pytest.mark.parametrize("name", CONTENT_PAGES)
+def test_every_control_is_alive_by_keyboard(widgets_on, name):
+    assert dead_controls(widgets_on(name), by_keyboard) == []
+
+
+@pytest.mark.parametrize("name", CONTENT_PAGES)
+def test_every_control_is_alive_by_pointer(widgets_on, name):
+    assert dead_controls(widgets_on(name), by_pointer) == []
+
+
+@pytest.mark.parametrize("name", CONTENT_PAGES)
+def test_every_control_is_alive_by_touch_on_a_phone(widgets_on, name):
+    widgets = widgets_on(name, PHONE, has_touch=True, is_mobile=True)
+    assert dead_controls(widgets, by_touch) == []
+
+
+@pytest.mark.parametrize("name", CONTENT_PAGES)
+def test_every_control_is_reached_by_the_tab_key(widgets_on, name):
+    for widget in widgets_on(name):
+        names = widget.controls()
+        reached = set()
+        widget.host.evaluate("(host) => { host.tabIndex = -1; host.focus(); }")
+        for _ in range(len(names) + 2):
+            widget.page.keyboard.press("Tab")
+            reached.add(
+                widget.page.evaluate(
+                    "document.activeElement.closest('[data-control]')?.dataset.control"
+                )
+            )
+        assert set(names) <= reached, str(widget)
+
+
+# What ropelib says about the inputs that a widget is set to: name -> values, in order.
+
+
+def explorer_oracle(inputs):
+    import torch
+
+    from ropelib import apply_rotary, cos_sin
+
+    turn = torch.tensor([inputs["theta"]], dtype=torch.float64)
+
+    def turned(vector, position):
+        cos, sin = cos_sin(torch.tensor([position]), turn, dtype=torch.float64)
+        x = torch.tensor([vector], dtype=torch.float64)
+        return apply_rotary(x, cos, sin, layout="interleaved")[0]
+
+    q, k = turned(inputs["q"], inputs["m"]), turned(inputs["k"], inputs["n"])
+    cosine = torch.dot(q, k) / (q.norm() * k.norm())
+    return {
+        "score": torch.dot(q, k).item(),
+        "angle_between": math.acos(max(-1.0, min(1.0, cosine.item()))),
+        "distance": inputs["n"] - inputs["m"],
+        "q_rotated_x": q[0].item(),
+        "q_rotated_y": q[1].item(),
+        "k_rotated_x": k[0].item(),
+        "k_rotated_y": k[1].item(),
+    }
+
+
+def clocks_oracle(inputs):
+    from ropelib import inv_freq
+    from ropelib.frequencies import turns, wavelength
+
+    frequencies = inv_freq(int(inputs["rotary_dim"]), inputs["base"])
+    lengths = wavelength(frequencies)
+    never = (lengths > inputs["context"]).nonzero().flatten().tolist()
+    pair, position = int(inputs["pair"]), inputs["position"]
+    return {
+        "num_pairs": len(frequencies),
+        "wavelength_fastest": lengths.min().item(),
+        "wavelength_slowest": lengths.max().item(),
+        "never_turn_count": len(never),
+        "never_turn_first": never[0] if never else math.nan,
+        "never_turn_last": never[-1] if never else math.nan,
+        "pair_inv_freq": frequencies[pair].item(),
+        "pair_wavelength": lengths[pair].item(),
+        "pair_turns": turns(frequencies, inputs["context"])[pair].item(),
+        "pair_angle": (position * frequencies[pair].item()) % math.tau,
+        "hand": [(position * frequency).item() for frequency in frequencies],
+    }
+
+
+ORACLES = {"RotationExplorer": explorer_oracle, "FrequencyClocks": clocks_oracle}
+# How a slider's own number becomes the input's value, where it is not that number.
+SCALES = {
+    "theta": math.radians,
+    "base": lambda power: float(f"{10**power:.3g}"),
+    "context": lambda power: 2**power,
+}
+# Readouts that span many powers of ten are held to a relative 1e-6, others to an absolute one.
+WIDE_RANGING = re.compile("wavelength|inv_freq|turns|^base$|^context$")
+
+
+def same(name, shown, expected):
+    if math.isnan(expected):
+        return math.isnan(shown)
+    if name == "pair_angle":
+        return abs(math.remainder(shown - expected, math.tau)) <= 1e-6
+    limit = 1e-6 * abs(expected) if WIDE_RANGING.search(name) else 1e-6
+    return abs(shown - expected) <= limit
+
+
+def wrong_readouts(widget, vectors=None):
+    """Compare all readouts with ropelib and with the settings; return what differs."""
+    shown = widget.reports()
+    set_to = {name: SCALES.get(name, float)(widget.native(name)) for name in widget.sliders()}
+    # Beside the sliders: the vectors that the handles hold, the chosen pair.
+    inputs = {**set_to, **(vectors or {})}
+    if "pair" in shown:
+        inputs["pair"] = shown["pair"][0][0]
+    expected = {**ORACLES[str(widget)](inputs), **set_to}
+    unknown = set(shown) - set(expected) - {"pair"}
+    assert not unknown, f"{widget} shows readouts that no oracle knows: {unknown}"
+    wrong = []
+    for name, right in expected.items():
+        right = right if isinstance(right, list) else [right]
+        values = [value for value, _ in shown[name]]
+        if len(values) != len(right) or not all(map(same, [name] * len(right), values, right)):
+            wrong.append(f"{widget} at {inputs}: {name} reports {values}, ropelib says {right}")
+    return wrong + [
+        f"{widget} at {inputs}: {name} is {value} and shows {text!r}"
+        for name, found in shown.items()
+        for value, text in found
+        if name not in ("hand", "pair") and not says(text, value)
+    ]
+
+
+_SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
+
+
+def says(text, value):
+    """Whether a readout's text is its value, rounded, and in degrees where it says so."""
+    text = text.replace("−", "-").replace("\u202f", "")
+    number = re.match(r"(-?\d+(?:\.(\d+))?)(?:·10([⁰¹²³⁴⁵⁶⁷⁸⁹⁻]+))?", text)
+    if number is None:
+        return math.isnan(value)
+    if re.fullmatch(r"[^a-z(]*°", text):
+        value = math.degrees(value)
+    unit = 10.0 ** -len(number[2] or "")
+    power = 10.0 ** int((number[3] or "0").translate(_SUPERSCRIPTS))
+    return abs(float(number[1]) * power - value) <= 0.5001 * unit * power
+
+
+def vectors_of(widget):
+    return {name: widget.state[name] for name in ("q", "k") if name in widget.state}
+
+
+@pytest.mark.parametrize("name", CONTENT_PAGES)
+def test_readouts_equal_ropelib(widgets_on, name):
+    draw = random.Random(0)
+    for widget in widgets_on(name):
+        assert str(widget) in ORACLES, f"write an oracle for {widget}: what should it report?"
+        wrong = wrong_readouts(widget, vectors_of(widget))
+        sliders = widget.sliders()
+        spread = [dict.fromkeys(sliders, end) for end in (0.0, 1.0)]
+        spread += [{slider: draw.random() for slider in sliders} for _ in range(12)]
+        for settings in spread:
+            widget.slide(**settings)
+            wrong += wrong_readouts(widget, vectors_of(widget))
+        assert wrong == []
+
+
+def test_the_right_vectors_are_turned_after_arrow_keys(built_book, widgets_on):
+    explorer = find_widget(built_book, widgets_on, "RotationExplorer")
+    vectors = {name: list(vector) for name, vector in vectors_of(explorer).items()}
+    for handle, key, axis, step in [
+        ("q", "ArrowLeft", 0, -0.1),
+        ("q", "ArrowUp", 1, 0.1),
+        ("k", "Shift+ArrowUp", 1, 0.5),
+        ("k", "ArrowRight", 0, 0.1),
+        ("k", "ArrowDown", 1, -0.1),
+    ]:
+        explorer.control(handle).focus()
+        for _ in range(2):
+            explorer.page.keyboard.press(key)
+            vectors[handle][axis] += step
+        explorer.frames()
+        assert wrong_readouts(explorer, vectors) == []
+    explorer.slide(theta=0.6, m=0.9, n=0.2)
+    assert wrong_readouts(explorer, vectors) == []
+
+
+def test_a_dragged_vector_follows_the_pointer(built_book, widgets_on):
+    explorer = find_widget(built_book, widgets_on, "RotationExplorer")
+    explorer.slide(theta=0)  # without a turn the readouts show the vectors themselves
+    for handle in ("q", "k"):
+        start = explorer.center(handle)
+        before = [explorer.report(f"{handle}_rotated_{axis}") for axis in "xy"]
+        area = explorer.control(handle).evaluate("(node) => node.ownerSVGElement.clientWidth")
+        moved = (-37, 29)
+        drag(explorer.page, start, [start[0] + moved[0], start[1] + moved[1]])
+        explorer.frames()
+        after = [explorer.report(f"{handle}_rotated_{axis}") for axis in "xy"]
+        # The picture shows -2.2 to 2.2 in both directions, and y points up.
+        unit = area / 4.4
+        assert after[0] - before[0] == pytest.approx(moved[0] / unit, abs=1.5 / unit)
+        assert after[1] - before[1] == pytest.approx(-moved[1] / unit, abs=1.5 / unit)
+        at = explorer.control(handle).bounding_box()
+        assert at["x"] + at["width"] / 2 == pytest.approx(start[0] + moved[0], abs=2)
+        assert at["y"] + at["height"] / 2 == pytest.approx(start[1] + moved[1], abs=2)
+
+
+def test_score_stays_while_the_distance_is_kept(built_book, widgets_on):
+    explorer = find_widget(built_book, widgets_on, "RotationExplorer")
+    explorer.slide(m=0.25, n=0.5)
+    before = {name: explorer.report(name) for name in ("score", "distance", "m", "q_rotated_x")}
+    explorer.control("keep_distance").click()
+    explorer.control("m").focus()
+    for step in range(1, 6):
+        explorer.page.keyboard.press("ArrowRight")
+        explorer.frames()
+        assert explorer.report("m") == before["m"] + step
+        assert explorer.report("distance") == before["distance"]
+        assert explorer.report("score") == pytest.approx(before["score"], abs=1e-9)
+    assert explorer.report("q_rotated_x") != pytest.approx(before["q_rotated_x"], abs=1e-3)
+    explorer.control("keep_distance").click()
+    explorer.page.keyboard.press("Tab")
+    explorer.control("m").press("ArrowRight")
+    explorer.frames()
+    assert explorer.report("distance") == before["distance"] - 1
+    assert explorer.report("score") != pytest.approx(before["score"], abs=1e-3)
+
+
+def test_score_stays_in_every_frame_while_both_move(built_book, widgets_on):
+    explorer = find_widget(built_book, widgets_on, "RotationExplorer")
+    score = explorer.report("score")
+    frames = watched(explorer, "both_move", ["score", "m", "distance"], seconds=1.5)
+    assert len({m for _, m, _ in frames}) > 10, "nothing moved"
+    assert all(abs(shown - score) <= 1e-9 for shown, _, _ in frames)
+    assert len({round(distance, 9) for *_, distance in frames}) == 1
+
+
+def test_score_changes_while_only_the_key_moves(built_book, widgets_on):
+    explorer = find_widget(built_book, widgets_on, "RotationExplorer")
+    frames = watched(explorer, "only_k_moves", ["score", "m", "n"], seconds=1.5)
+    assert len({round(score, 6) for score, _, _ in frames}) > 10
+    assert len({m for _, m, _ in frames}) == 1
+
+
+def watched(widget, button, names, seconds):
+    """Press a button and read some readouts in every frame that follows."""
+    return widget.host.evaluate(
+        """async (host, [button, names, seconds]) => {
+          const read = () => names.map((name) => Number(host.querySelector(`[data-report="${name}"]`).dataset.value));
+          const seen = [read()];
+          host.querySelector(`[data-control="${button}"]`).click();
+          const end = performance.now() + 1000 * seconds;
+          while (performance.now() < end) {
+            await new Promise((go) => requestAnimationFrame(go));
+            seen.push(read());
+          }
+          return seen;
+        }""",
+        [button, names, seconds],
+    )
+
+
+def test_presets_set_what_they_name(built_book, widgets_on):
+    from ropelib.widgets.frequency_clocks import PRESETS
+
+    clocks = find_widget(built_book, widgets_on, "FrequencyClocks")
+    for preset, values in PRESETS.items():
+        disarrange(clocks)
+        clocks.control(f"preset_{preset}").click()
+        clocks.still()
+        for name, value in values.items():
+            assert clocks.report(name) == pytest.approx(value), (preset, name)
+        pressed = {
+            other: clocks.control(f"preset_{other}").get_attribute("aria-pressed")
+            for other in PRESETS
+        }
+        assert pressed == {other: str(other == preset).lower() for other in PRESETS}
+        assert wrong_readouts(clocks) == []
+
+
+def test_arrow_keys_and_clicks_choose_the_pair(built_book, widgets_on):
+    clocks = find_widget(built_book, widgets_on, "FrequencyClocks")
+    dials = clocks.host.locator("[role=radio]")
+    dials.nth(5).click()
+    clocks.frames()
+    assert clocks.report("pair") == 5
+    clocks.page.mouse.move(0, 0)
+    last = clocks.report("num_pairs") - 1
+    expected = [("ArrowRight", 6), ("ArrowLeft", 5), ("End", last), ("Home", 0), ("ArrowLeft", 0)]
+    for key, pair in expected:
+        clocks.page.keyboard.press(key)
+        clocks.frames()
+        assert clocks.report("pair") == pair, key
+        assert wrong_readouts(clocks) == []
+
+
+def test_play_runs_until_it_is_paused(built_book, widgets_on):
+    clocks = find_widget(built_book, widgets_on, "FrequencyClocks")
+    frames = watched(clocks, "play", ["position"], seconds=0.6)
+    positions = [position for (position,) in frames]
+    assert positions == sorted(positions) and len(set(positions)) > 10
+    clocks.control("play").click()
+    clocks.frames()
+    held = clocks.snapshot()
+    assert not clocks.changes(held, seconds=0.4), "it ran on after pause"
+    assert clocks.report("position") == round(clocks.report("position"))
+    assert wrong_readouts(clocks) == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "button", "moved", "kept"),
+    [
+        ("RotationExplorer", "both_move", "m", "score"),
+        ("RotationExplorer", "only_k_moves", "n", "m"),
+        ("FrequencyClocks", "play", "position", "base"),
+    ],
+)
+def test_reduced_motion_arrives_without_traveling(
+    built_book, widgets_on, kind, button, moved, kept
+):
+    widget = find_widget(built_book, widgets_on, kind, reduced_motion="reduce")
+    frames = watched(widget, button, [moved, kept], seconds=0.8)
+    positions = [position for position, _ in frames]
+    assert len(set(positions)) == 2, "a jump has two places: before and after"
+    assert positions == sorted(positions)
+    assert max(value for _, value in frames) - min(value for _, value in frames) <= 1e-9
+
+
+# ---- themes, figures, search, failure ---------------------------------------------------------
+
+
+def css_color(color):
+    """`#1F2430` as Chromium writes it."""
+    red, green, blue = (int(color[i : i + 2], 16) for i in (1, 3, 5))
+    return f"rgb({red}, {green}, {blue})"
+
+
+_COLORS = """() => ({
+  widget: [...document.querySelectorAll(".rope-widget-host")].map((host) => ({
+    q: getComputedStyle(host.querySelector(".rope-hand, .rope-shaft")).stroke,
+    ink: getComputedStyle(host.querySelector(".rope-widget")).color,
+    page: getComputedStyle(host.querySelector(".rope-frame")).backgroundColor,
+  })),
+  figures: [...document.querySelectorAll(".rope-plot")].map((plot) => plot._fullLayout?.font.color),
+  ticks: [...document.querySelectorAll(".rope-plot .xtick text")].map((node) => getComputedStyle(node).fill),
+})"""
+
+
+@pytest.mark.parametrize("name", CONTENT_PAGES)
+def test_theme_switch_recolors_widgets_and_figures(built_book, chromium, name):
+    from ropelib import palette
+
+    context = chromium.new_context(offline=True, color_scheme="light")
+    try:
+        page, log = open_page(context, (built_book / name).as_uri())
+        for _ in range(4):
+            for theme, around in (("light", palette.LIGHT_PAGE), ("dark", palette.DARK_PAGE)):
+                if page.evaluate("document.documentElement.dataset.theme") != theme:
+                    continue
+                page.wait_for_function(
+                    "[...document.querySelectorAll('figure.rope-figure')].every("
+                    "(figure) => figure.dataset.drawn === document.documentElement.dataset.theme)"
+                )
+                colors = page.evaluate(_COLORS)
+                for widget in colors["widget"]:
+                    assert widget["ink"] == css_color(around["ink"])
+                    assert widget["page"] == css_color(around["page"])
+                assert {color.lower() for color in colors["figures"]} <= {around["ink"].lower()}
+                assert set(colors["ticks"]) <= {css_color(around["ink"])}
+            page.locator(".theme-switch-button:visible").first.click()
+        modes = page.evaluate("localStorage.getItem('theme') !== null")
+        assert modes and log.complaints == []
+    finally:
+        context.close()
+
+
+@pytest.mark.parametrize("name", CONTENT_PAGES)
+def test_plotly_is_loaded_only_when_a_figure_comes_near(built_book, chromium, name):
+    context = chromium.new_context(offline=True, viewport={"width": 1280, "height": 900})
+    try:
+        page, log = open_page(context, (built_book / name).as_uri(), settle=False)
+        page.wait_for_timeout(300)
+        places = page.evaluate(
+            "[...document.querySelectorAll('figure.rope-figure')]"
+            ".map((figure) => figure.getBoundingClientRect().top)"
+        )
+        loaded = [address for address in log.requests if "plotly" in address]
+        assert bool(loaded) == any(top < 900 + 800 for top in places)
+        if places:
+            page.locator("figure.rope-figure").last.scroll_into_view_if_needed()
+            page.locator("figure.rope-figure .main-svg").last.wait_for()
+            assert sum("plotly" in address for address in log.requests) == 1
+    finally:
+        context.close()
+
+
+def test_search_finds_the_chapter(built_book, chromium):
+    context = chromium.new_context(offline=True, viewport={"width": 1280, "height": 900})
+    try:
+        page, log = open_page(context, (built_book / "index.html").as_uri())
+        page.locator("button.search-button-field:visible").first.click()
+        page.locator("input[name=q]:visible").fill("relativity")
+        page.keyboard.press("Enter")
+        page.wait_for_url("**/search.html?q=relativity*")
+        found = page.locator("#search-results a[href*='two_dimensions']").first
+        found.click()
+        page.wait_for_url("**/two_dimensions.html*")
+        assert "dimensions" in page.locator("h1").inner_text()
+        assert (log.outside(), log.failed, log.complaints) == ([], [], [])
+    finally:
+        context.close()
+
+
+@pytest.fixture
+def tampered(built_book, tmp_path):
+    """Return a function that writes a changed copy of a page beside links to everything else."""
+    for entry in built_book.iterdir():
+        if entry.name != "book":
+            (tmp_path / entry.name).symlink_to(entry)
+
+    def written(name, change):
+        target = tmp_path / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        source = (built_book / name).read_text("utf-8")
+        pattern = r'(<script type="application/vnd.jupyter.widget-state\+json">)(.*?)(</script>)'
+        opening, stored, closing = re.search(pattern, source, re.DOTALL).groups()
+        state = json.loads(stored)
+        change(state["state"])
+        text = json.dumps(state).replace("</", "<\\/")
+        target.write_text(source.replace(stored, text), encoding="utf-8")
+        return target.as_uri()
+
+    return written
+
+
+def _lost(state):
+    first = next(key for key, model in state.items() if "_esm" in model["state"])
+    del state[first]
+
+
+def _broken(state):
+    first = next(model for model in state.values() if "_esm" in model["state"])
+    first["state"]["_esm"] = (
+        'export default { render() { throw new Error("broken on purpose"); } };'
+    )
+
+
+def _unreadable(state):
+    first = next(model for model in state.values() if "_esm" in model["state"])
+    first["state"]["_esm"] = "export default {"
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (_lost, "stores no state"),
+        (_broken, "broken on purpose"),
+        (_unreadable, "Unexpected end of input"),
+    ],
+)
+def test_a_widget_that_cannot_start_says_so_in_its_place(
+    built_book, chromium, tampered, change, reason
+):
+    name = max(
+        CONTENT_PAGES,
+        key=lambda page: (built_book / page).read_text("utf-8").count("widget-view+json"),
+    )
+    context = chromium.new_context(offline=True)
+    try:
+        page = context.new_page()
+        log = listen(page)
+        page.goto(tampered(name, change))
+        failed = page.locator(".rope-widget-failed[role=alert]")
+        failed.first.wait_for()
+        assert failed.count() == 1
+        assert "This widget could not start" in failed.inner_text()
+        assert reason in failed.inner_text()
+        assert failed.bounding_box()["height"] > 10
+        # The others live.
+        page.wait_for_function(
+            "[...document.querySelectorAll('.rope-widget-host:not(.rope-widget-failed)')]"
+            ".every((host) => host.querySelector('svg'))"
+        )
+        assert page.locator(".rope-widget-host").count() > 1
+        assert any(reason in line for line in log.complaints)
+    finally:
+        context.close()

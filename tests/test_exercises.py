@@ -1,0 +1,108 @@
+"""An exercise accepts what is right in any form, and answers a misconception with its name."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from ropelib.exercises import check
+
+
+def turn(position, angle=0.3):
+    c, s = math.cos(position * angle), math.sin(position * angle)
+    return torch.tensor([[c, -s], [s, c]], dtype=torch.float64)
+
+
+def closed_form(q, k, distance, angle):
+    dot, cross = q[0] * k[0] + q[1] * k[1], q[0] * k[1] - q[1] * k[0]
+    return dot * math.cos(distance * angle) - cross * math.sin(distance * angle)
+
+
+def is_relative(rotate):
+    q, k = torch.tensor([1.0, 0.4]).double(), torch.tensor([-0.3, 2.0]).double()
+    places = [(0, 3), (1, 4), (40, 43), (500, 503)]
+    scores = torch.stack([rotate(q, m) @ rotate(k, n) for m, n in places])
+    return bool(torch.allclose(scores, scores[0].expand(4), atol=1e-9))
+
+
+RIGHT = [
+    ("turn by hand", (1, -2)),
+    ("turn by hand", [1.0, -2.0]),
+    ("turn by hand", np.array([1, -2])),
+    ("turn by hand", torch.tensor([1.0, -2.0])),
+    ("score from the distance", closed_form),
+    ("find the distance", {5, -5}),
+    ("find the distance", [-5, 5]),
+    ("look four back", (0, 1)),
+    ("look four back", torch.tensor([0.0, 1.0])),
+    ("is it relative", is_relative),
+    ("not a turn", lambda m: [[1, 0], [0, (-1) ** m]]),
+    ("not a turn", lambda m: torch.tensor([[-1.0, 0.0], [0.0, 1.0]]).matrix_power(m % 2)),
+]
+WRONG = [
+    ("turn by hand", (-1, 2), "clockwise"),
+    ("turn by hand", (3, -6), "keeps the length"),
+    ("turn by hand", (-2, -1), "direction is not"),
+    ("turn by hand", (1, 2, 3), "expected two numbers"),
+    ("score from the distance", lambda q, k, d, a: closed_form(q, k, -d, a), "turn by m - n"),
+    ("score from the distance", lambda q, k, d, a: q @ k * math.cos(d * a), "q x k"),
+    ("score from the distance", lambda q, k, d, a: 0.0, "differs"),
+    ("find the distance", {5}, "ahead from behind"),
+    ("find the distance", set(), "does fit"),
+    ("find the distance", {5, -5, 7}, "At distance 7 the score is"),
+    ("look four back", (0, -1), "four ahead"),
+    ("look four back", (0, 3), "length 1"),
+    ("look four back", (1, 0), "largest at n - m = 0"),
+    ("is it relative", lambda rotate: True, "adding a vector"),
+    ("is it relative", lambda rotate: False, "You refuse"),
+    ("not a turn", lambda m: turn(m), "it is a turn"),
+    ("not a turn", lambda m: [[1, 0], [0, 1]], "it is a turn"),
+    ("not a turn", lambda m: [[-1, 0], [0, 1]], "A(0) = I"),
+    ("not a turn", lambda m: [[1, 0], [0, 2.0**m]], "The wish fails"),
+]
+
+
+@pytest.mark.parametrize(("name", "answer"), RIGHT)
+def test_a_right_answer_is_accepted_in_any_form(name, answer):
+    verdict = check(name, answer)
+    assert verdict, verdict
+    assert "rope-verdict-right" in verdict._repr_html_()
+
+
+@pytest.mark.parametrize(("name", "answer", "hint"), WRONG)
+def test_a_misconception_gets_its_own_hint(name, answer, hint):
+    verdict = check(name, answer)
+    assert not verdict
+    assert hint in verdict.message
+    assert "rope-verdict-open" in verdict._repr_html_()
+
+
+def test_a_relativity_test_that_looks_nearby_only_is_fooled():
+    def nearby(rotate):
+        q, k = torch.tensor([1.0, 0.4]).double(), torch.tensor([-0.3, 2.0]).double()
+        here, there = rotate(q, 0) @ rotate(k, 3), rotate(q, 1) @ rotate(k, 4)
+        return bool(torch.isclose(here, there, atol=1e-9))
+
+    assert "stops at position 64" in check("is it relative", nearby).message
+
+
+@pytest.mark.parametrize("answer", [..., None])
+def test_an_empty_answer_is_open_and_not_wrong(answer):
+    assert check("turn by hand", answer).message == "Not answered yet."
+
+
+def test_a_stub_that_raises_not_implemented_is_open():
+    def stub(*_):
+        raise NotImplementedError
+
+    assert check("not a turn", stub).message == "Not answered yet."
+
+
+def test_an_error_in_the_readers_code_is_reported_with_its_type():
+    assert "ZeroDivisionError" in check("not a turn", lambda m: 1 / 0).message
+
+
+def test_an_unknown_exercise_is_an_error_that_lists_the_names():
+    with pytest.raises(ValueError, match=r"no exercise is named 'turn'.*turn by hand"):
+        check("turn", 1)

@@ -1,0 +1,56 @@
+"""Every figure carries its words, and its colors are those of the palette."""
+
+import json
+
+import pytest
+import torch
+
+from ropelib import figures
+from ropelib.palette import LIGHT
+
+
+def test_a_figure_without_words_is_refused():
+    figure = figures.change_by_shift([1], {"a": [1.0], "b": [1.0], "c": [1.0]})
+    with pytest.raises(ValueError, match="alt must say something, got ' '"):
+        figures.describe(figure, alt=" ", caption="c")
+    with pytest.raises(ValueError, match="caption must say something, got ''"):
+        figures.describe(figure, alt="a", caption="")
+
+
+def test_words_travel_with_the_figure():
+    figure = figures.change_by_shift([1], {"a": [1.0], "b": [1.0], "c": [1.0]})
+    described = figures.describe(figure, alt="what it shows", caption="what to see")
+    assert described.to_dict()["layout"]["meta"] == {
+        "alt": "what it shows",
+        "caption": "what to see",
+    }
+
+
+def test_a_figure_is_shown_as_data_and_not_as_a_script():
+    import plotly.io
+
+    figures.attention_maps({"a": torch.eye(2)}, ["x", "y"])
+    assert plotly.io.renderers.default == "plotly_mimetype"
+
+
+def test_attention_maps_hold_the_weights_query_by_row():
+    weights = torch.tensor([[0.25, 0.75], [1.0, 0.0]])
+    figure = figures.attention_maps({"left": weights, "right": weights.T}, ["x", "y"])
+    assert [list(row) for row in figure.data[0].z] == [[0.25, 0.75], [1.0, 0.0]]
+    assert [list(row) for row in figure.data[1].z] == [[0.25, 1.0], [0.75, 0.0]]
+    assert figure.layout.yaxis.autorange == "reversed"
+
+
+def test_lines_differ_by_more_than_color():
+    figure = figures.change_by_shift([1, 2], {"a": [1, 1], "b": [1, 1], "c": [1, 1]})
+    looks = {(t.line.dash, t.marker.symbol) for t in figure.data}
+    assert len(looks) == 3
+    marks = {shades["mark"] for shades in LIGHT.values()}
+    assert {trace.line.color for trace in figure.data} <= marks
+
+
+def test_a_described_figure_is_small():
+    weights = torch.rand(6, 6)
+    figure = figures.attention_maps({"a": weights, "b": weights}, list("abcdef"))
+    figures.describe(figure, alt="a", caption="c")
+    assert len(json.dumps(figure.to_dict(), default=list)) < 8_000
