@@ -289,13 +289,14 @@ function render({ model, el }) {
   };
   const pair = (tone, x, y) => html("span", { class: `rope-tone-${tone}` }, "(", x.node, ", ", y.node, ")");
 
+  // Beside the plane, so that on a phone a press and what it moves are on one screen.
+  const stops = html("div", { class: "rope-row" }, ...Object.values(buttons).map((b) => b.node), keep.node);
   const frame = html(
     "div",
     { class: "rope-frame" },
-    html("div", { class: "rope-pictures" }, pictureBox, curveBox),
+    html("div", { class: "rope-pictures" }, pictureBox, stops, curveBox),
     html("div", { class: "rope-lesson" }, lesson),
     html("div", { class: "rope-controls" }, controls.theta.node, controls.m.node, controls.n.node),
-    html("div", { class: "rope-row" }, keep.node, ...Object.values(buttons).map((b) => b.node)),
     html(
       "div",
       { class: "rope-readouts" },
