@@ -14,7 +14,7 @@ rotated vectors depends on how far apart they stand, and not on where:
     True
 
 `RotaryEmbedding` is the same as a module. Positions count tokens, angles are radians, and position
-m rotates counter-clockwise by `m * inv_freq`.
+m rotates counterclockwise by `m * inv_freq`.
 """
 
 from ropelib.frequencies import inv_freq

@@ -1,4 +1,4 @@
-"""Exercises that tell the reader whether they are right: `check("turn by hand", (1, -2))`.
+"""Exercises that tell the reader whether they are right: `check("turn by hand", (1, 3))`.
 
 A checker looks at an answer and returns None when it is right, or a hint that names the
 misconception behind a wrong one, never the answer. The exercises' wording and their folded
@@ -6,8 +6,9 @@ solutions stand in the chapters.
 """
 
 import html
+import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import torch
@@ -15,6 +16,7 @@ import torch
 from ropelib import reference
 
 _CHECKERS: dict[str, Callable] = {}
+_NO_RETURN = "Your function returned None: does every path end in a return?"
 
 
 @dataclass(frozen=True)
@@ -56,8 +58,8 @@ def check(name: str, answer) -> Verdict:
         ValueError: If there is no exercise of that name.
 
     Example:
-        >>> check("turn by hand", (1, -3))
-        ✗ turn by hand: A turn keeps the length: your vector is longer or shorter than (2, 1).
+        >>> check("turn by hand", (1, -4))
+        ✗ turn by hand: A turn keeps the length: your vector is longer or shorter than (3, -1).
     """
     if name not in _CHECKERS:
         raise ValueError(f"no exercise is named {name!r}; there are {', '.join(sorted(_CHECKERS))}")
@@ -103,51 +105,59 @@ def _turn(position: float, angle: float) -> torch.Tensor:
 
 @exercise("turn by hand")
 def _turn_by_hand(answer):
-    vector, answer = torch.tensor([2.0, 1.0]).double(), _vector(answer)
-    if _close(answer, _turn(3, math.pi / 2) @ vector):
+    vector, answer = torch.tensor([3.0, -1.0]).double(), _vector(answer)
+    if _close(answer, _turn(5, math.pi / 2) @ vector):
         return None
-    if _close(answer, _turn(-3, math.pi / 2) @ vector):
-        return (
-            "You turned clockwise, or by one position only. Count three quarter turns to the left."
-        )
+    if _close(answer, _turn(-5, math.pi / 2) @ vector):
+        return "You turned clockwise. A quarter turn to the left takes (x, y) to (-y, x)."
     if not math.isclose(answer.norm(), vector.norm(), rel_tol=1e-6):
-        return "A turn keeps the length: your vector is longer or shorter than (2, 1)."
-    return "The length is right, the direction is not. One quarter turn takes (x, y) to (-y, x)."
+        return "A turn keeps the length: your vector is longer or shorter than (3, -1)."
+    return "The length is right, the direction is not. How often is a full circle completed?"
 
 
 @exercise("score from the distance")
 def _score_from_the_distance(answer):
     generator = torch.Generator().manual_seed(0)
-    for distance in (0, 1, -3, 12):
+    for distance, inv_freq in ((0, 0.7), (1, 0.3), (-3, 1.1), (12, 2.0)):
         q, k = torch.randn(2, 2, generator=generator, dtype=torch.float64)
-        angle = 0.7
-        given = float(answer(q, k, distance, angle))
-        if math.isclose(given, q @ _turn(distance, angle) @ k, abs_tol=1e-6):
+        given = answer(q.clone(), k.clone(), distance, inv_freq)
+        if given is None:
+            return _NO_RETURN
+        given = float(given)
+        if math.isclose(given, q @ _turn(distance, inv_freq) @ k, abs_tol=1e-6):
             continue
-        if math.isclose(given, q @ _turn(-distance, angle) @ k, abs_tol=1e-6):
-            return "You turn by m - n. The distance is n - m: the key is ahead when it is positive."
-        if math.isclose(given, q @ k * math.cos(distance * angle), abs_tol=1e-6):
+        if math.isclose(given, q @ _turn(-distance, inv_freq) @ k, abs_tol=1e-6):
+            return "You turn by m - n instead of n - m, or your cross product is k x q."
+        if math.isclose(given, q @ k * math.cos(distance * inv_freq), abs_tol=1e-6):
             return "You left out the part that vanishes when q and k are parallel: q x k."
+        if math.isclose(given, q @ k, abs_tol=1e-6):
+            return "That is the score without positions: use the distance."
         return (
-            f"At distance {distance} and 0.7 rad per token the score differs from the rotated one."
+            f"At distance {distance} and {inv_freq} rad per token your score is {given:.4f}, "
+            + ("not that of the turned vectors.")
         )
     return None
 
 
 @exercise("find the distance")
 def _find_the_distance(answer):
-    answer = {int(distance) for distance in answer}
+    if not isinstance(answer, Iterable):
+        return "Give a set, such as {1, 2}: there may be more than one."
+    numbers = [float(distance) for distance in answer]
+    if any(number != round(number) for number in numbers):
+        return "Distances here are whole numbers."
+    found = {round(number) for number in numbers}
     right = {d for d in range(-12, 13) if math.isclose(math.cos(0.5 * d), math.cos(2.5))}
-    if answer == right:
+    if found == right:
         return None
-    if answer and answer < right:
+    if not found:
+        return "Some distance in the range does fit."
+    if found < right:
         return "These fit, and there are more: can parallel q and k tell ahead from behind?"
-    wrong = sorted(answer - right)
-    return (
-        f"At distance {wrong[0]} the score is {math.cos(0.5 * wrong[0]):.4f}."
-        if wrong
-        else ("Some distance in the range does fit.")
-    )
+    wrong = min(found - right)
+    if abs(wrong) > 12:
+        return f"{wrong} is outside the range from -12 to 12."
+    return f"At distance {wrong} the score is {math.cos(0.5 * wrong):.4f}."
 
 
 @exercise("look four back")
@@ -172,36 +182,48 @@ def _is_it_relative(answer):
         "the rotation": turned_by(lambda p: p),
         "the rotation the other way": turned_by(lambda p: -p),
         "doing nothing": lambda x, position: x,
+        "the mirror at odd positions": lambda x, p: x * torch.tensor([1.0, (-1.0) ** p]),
     }
     wrong = {
         "adding a vector to x": lambda x, position: x + torch.tensor([0.1, 0.2]) * position,
         "an angle that grows with the square of the position": turned_by(lambda p: p * p / 10),
         "a rotation that stops at position 64": turned_by(lambda p: min(p, 64)),
+        "a rotation that starts anew every 100 positions": turned_by(lambda p: p % 100),
+        "a rotation at odd positions only": turned_by(lambda p: p % 2),
         "a rotation that also shrinks": lambda x, p: 0.99**p * (_turn(p, 0.3) @ x),
     }
-    for name, rotate in right.items():
-        if not answer(rotate):
-            return f"You refuse {name}, whose scores do depend on n - m only."
-    for name, rotate in wrong.items():
-        if answer(rotate):
+    for name, rotate in (right | wrong).items():
+        verdict = answer(rotate)
+        if verdict is None:
+            return _NO_RETURN
+        if verdict and name in wrong:
             return f"You accept {name}. Shift both positions, by little and by much, and compare."
+        if not verdict and name in right:
+            return (
+                f"You refuse {name}, whose scores do depend on n - m only. "
+                "(Scores are rounded: compare with a tolerance.)"
+            )
     return None
 
 
 @exercise("not a turn")
 def _not_a_turn(answer):
     def matrix(position):
-        found = torch.as_tensor(answer(position), dtype=torch.float64)
+        found = answer(position)
+        if found is None:
+            raise ValueError(_NO_RETURN)
+        found = found.tolist() if hasattr(found, "tolist") else found  # SymPy, NumPy, torch
+        found = torch.tensor([[float(entry) for entry in row] for row in found]).double()
         if found.shape != (2, 2):
             raise ValueError(f"A({position}) must be a 2 x 2 matrix, got {tuple(found.shape)}")
         return found
 
     if not _close(matrix(0), torch.eye(2)):
         return "Position 0 must leave every vector as it is: A(0) = I."
-    for m in range(-3, 4):
-        for n in range(-3, 4):
-            if not _close(matrix(m).T @ matrix(n), matrix(n - m)):
-                return f"The wish fails at m = {m}, n = {n}: A(m)ᵀA(n) is not A(n - m)."
+    places = (-20, -3, -2, -1, 0, 1, 2, 3, 50, 101)
+    for m, n in itertools.product(places, places):
+        if not _close(matrix(m).T @ matrix(n), matrix(n - m)):
+            return f"The wish fails at m = {m}, n = {n}: A(m)ᵀA(n) is not A(n - m)."
     if math.isclose(torch.linalg.det(matrix(1)), 1, rel_tol=1e-6):
-        return "It grants the wish, but it is a turn (its determinant is 1), if only by 0 degrees."
+        return "It grants the wish, but A(1) has determinant 1: it is a turn, if only by nothing."
     return None

@@ -51,13 +51,14 @@ def describe(figure: go.Figure, *, alt: str, caption: str) -> go.Figure:
 
 
 def attention_maps(maps: Mapping[str, object], tokens: Sequence[str]) -> go.Figure:
-    """Draw attention weights side by side: queries down, keys across, darker is more.
+    """Draw attention weights side by side: queries down, keys across.
 
     Args:
         maps: title -> (seq_len, seq_len) weights between 0 and 1.
         tokens: the words, one per position.
     """
     columns = len(maps)
+    strongest = max(float(weight) for weights in maps.values() for row in weights for weight in row)
     figure = make_subplots(
         rows=1, cols=columns, subplot_titles=list(maps), shared_yaxes=True, horizontal_spacing=0.04
     )
@@ -66,10 +67,10 @@ def attention_maps(maps: Mapping[str, object], tokens: Sequence[str]) -> go.Figu
         figure.add_heatmap(
             z=[[round(float(w), 4) for w in row] for row in weights],
             zmin=0,
-            zmax=1,
+            zmax=strongest,
             colorscale=[[0, LIGHT_PAGE["panel"]], [1, LIGHT["score"]["mark"]]],
             showscale=column == columns,
-            colorbar={"thickness": 10, "outlinewidth": 0, "tickvals": [0, 0.5, 1]},
+            colorbar={"thickness": 10, "outlinewidth": 0, "nticks": 4},
             hovertemplate="query %{y}<br>key %{x}<br>weight %{z}<extra></extra>",
             xgap=1,
             ygap=1,

@@ -36,7 +36,7 @@ def rotation_matrix(
         ValueError: if `layout` is unknown or the head is narrower than its pairs.
 
     Convention:
-        Counter-clockwise: the first of a pair turns toward the second.
+        Counterclockwise: the first of a pair turns toward the second.
 
     Source:
         RoFormer (Su et al., arXiv:2104.09864), equation 15.

@@ -124,7 +124,7 @@ def apply_rotary(
             overlaps it, or `out` is given where a gradient would have to flow.
 
     Convention:
-        Position m rotates counter-clockwise by m * inv_freq. Gradients flow to `x` (backward is the
+        Position m rotates counterclockwise by m * inv_freq. Gradients flow to `x` (backward is the
         rotation by the negative angle and stores nothing but the tables), and to `cos` and `sin`.
 
     Source:
@@ -450,7 +450,7 @@ def _check_out(out: Tensor, x: Tensor, cos: Tensor, sin: Tensor) -> None:
     if torch.is_grad_enabled() and any(t.requires_grad for t in (out, x, cos, sin)):
         raise ValueError(
             "out was given while out, x, cos or sin requires grad: "
-            "no gradient flows through out; leave it away or use torch.no_grad()"
+            "no gradient flows through out; leave it out or use torch.no_grad()"
         )
 
 

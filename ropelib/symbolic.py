@@ -3,7 +3,7 @@
 A `Derivation` can only exist if every one of its lines equals the line before it, so what a chapter
 displays has been verified by the act of displaying it.
 
-Convention: counter-clockwise rotation, and position m turns by m * theta with theta in rad/token,
+Convention: counterclockwise rotation, and position m turns by m * theta with theta in rad/token,
 as in `ropelib.rotation`. In LaTeX and here theta is the paper's letter; in code it is `inv_freq`.
 """
 
@@ -24,7 +24,7 @@ class WrongStep(ValueError):
 
 
 def rotation(angle) -> sp.Matrix:
-    r"""Return the matrix that turns the plane counter-clockwise, [[cos, -sin], [sin, cos]].
+    r"""Return the matrix that turns the plane counterclockwise, [[cos, -sin], [sin, cos]].
 
     Args:
         angle: SymPy expression or number, in rad.
@@ -155,8 +155,8 @@ class Formula:
         self.expressions = expressions
 
     def _repr_markdown_(self) -> str:
-        formulae = r", \qquad ".join(map(_latex, self.expressions))
-        return f"$$ {formulae} $$"
+        formulas = r", \qquad ".join(map(_latex, self.expressions))
+        return f"$$ {formulas} $$"
 
 
 class _Printer(LatexPrinter):

@@ -86,7 +86,9 @@ def open_page(context, address, settle=True):
     page.goto(address)
     # The redirect on the first page is instant, but it is a second navigation.
     page.wait_for_load_state("load")
-    page.wait_for_function("!document.querySelector('meta[http-equiv=refresh]')")
+    page.wait_for_function(
+        "document.readyState === 'complete' && !document.querySelector('meta[http-equiv=refresh]')"
+    )
     if settle:
         page.evaluate(_SETTLE)
     return page, log
@@ -116,7 +118,7 @@ class Widget:
               const end = performance.now() + timeout;
               for (let before = look(host, ""), calm = 0; calm < 4;) {{
                 if (performance.now() > end) throw new Error("the picture never stands still");
-                await new Promise((go) => setTimeout(go, 50));
+                await new Promise((go) => requestAnimationFrame(go));
                 const now = look(host, "");
                 calm = now === before ? calm + 1 : 0;
                 before = now;
@@ -125,7 +127,7 @@ class Widget:
             timeout,
         )
 
-    def changes(self, before, without="", seconds=1.0):
+    def changes(self, before, without="", seconds=3.0):
         """Whether what is shown differs from `before`, now or within some frames."""
         return self.host.evaluate(
             f"""async (host, [before, own, seconds]) => {{
@@ -157,16 +159,18 @@ class Widget:
 
     def slide(self, **positions):
         """Put sliders, by name, to a fraction of their range, as an input event does."""
-        for name, fraction in positions.items():
-            self.control(name).evaluate(
-                """(input, fraction) => {
-                  const [low, high] = [Number(input.min), Number(input.max)];
-                  input.value = low + fraction * (high - low);
-                  input.dispatchEvent(new Event("input", { bubbles: true }));
-                }""",
-                fraction,
-            )
-            self.frames()
+        self.host.evaluate(
+            """(host, positions) => {
+              for (const [name, fraction] of Object.entries(positions)) {
+                const input = host.querySelector(`input[data-control="${name}"]`);
+                const [low, high] = [Number(input.min), Number(input.max)];
+                input.value = low + fraction * (high - low);
+                input.dispatchEvent(new Event("input", { bubbles: true }));
+              }
+            }""",
+            positions,
+        )
+        self.frames()
 
     def native(self, name):
         """The number that a slider's own element holds."""
@@ -188,11 +192,19 @@ class Widget:
         value = self.host.locator(f'[data-report="{name}"]').first.get_attribute("data-value")
         return float(value)
 
+    def part(self, name, selector=""):
+        return self.control(name).locator(selector).first if selector else self.control(name)
+
+    def reveal(self, name, selector=""):
+        """Scroll a control (or a part of it) to the middle of the screen and wait for calm."""
+        self.part(name, selector).evaluate(
+            "(node) => node.scrollIntoView({ block: 'center', behavior: 'instant' })"
+        )
+        self.still()
+
     def center(self, name, selector=""):
-        """The middle of a control (or of a part of it) on the screen, scrolled into view."""
-        part = self.control(name).locator(selector).first if selector else self.control(name)
-        part.evaluate("(node) => node.scrollIntoView({ block: 'center', behavior: 'instant' })")
-        box = part.bounding_box()
+        """The middle of a control (or of a part of it) on the screen."""
+        box = self.part(name, selector).bounding_box()
         return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
 
 

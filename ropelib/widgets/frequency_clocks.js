@@ -37,6 +37,7 @@ const WORDS = {
     strip: "Wavelength of every pair on a logarithmic axis, against the context",
     completes: "completes a turn within the context",
     never: "never does; shaded: how far it gets",
+    rows: "on the left: the number of a row's first pair",
     position: "position, tokens",
     rotaryDim: "rotary_dim, two per hand",
     base: "base",
@@ -190,6 +191,7 @@ function render({ model, el }) {
     { class: "rope-legend" },
     html("li", {}, legendDial(1), words.completes),
     html("li", {}, legendDial(0.35), words.never),
+    html("li", {}, words.rows),
   );
 
   const shown = () => played ?? model.get("position");
@@ -204,7 +206,7 @@ function render({ model, el }) {
     animation.stop();
     commit(model, { position });
   };
-  const setShape = (changes) => {
+  const setShape = (changes, wanted = model.get("position")) => {
     animation.stop();
     const next = {
       rotary_dim: model.get("rotary_dim"),
@@ -212,7 +214,7 @@ function render({ model, el }) {
       context: model.get("context"),
       ...changes,
     };
-    const position = Math.min(model.get("position"), next.context);
+    const position = Math.min(wanted, next.context);
     commit(model, {
       ...next,
       position,
@@ -221,7 +223,8 @@ function render({ model, el }) {
   };
   const visit = (values) => {
     chosen = null;
-    setShape(values);
+    // As far into the new context as it stood in the old one.
+    setShape(values, Math.round((model.get("position") / model.get("context")) * values.context));
     faces = "";
     schedule();
   };
@@ -335,9 +338,7 @@ function render({ model, el }) {
     { class: "rope-frame" },
     html("div", { class: "rope-row rope-row-first" }, ...presetButtons.map((b) => b.node)),
     html("div", { class: "rope-lesson rope-lesson-short" }, lesson),
-    html("div", { class: "rope-play" }, controls.position.node, playButton.node),
-    html("div", { class: "rope-clocks" }, html("div", {}, legend, dialBox), detail),
-    stripBox,
+    // Above the dials, whose rows come and go: a slider must not run away from the hand on it.
     html(
       "div",
       { class: "rope-controls" },
@@ -345,6 +346,9 @@ function render({ model, el }) {
       controls.context.node,
       controls.rotaryDim.node,
     ),
+    html("div", { class: "rope-play" }, controls.position.node, playButton.node),
+    html("div", { class: "rope-clocks" }, html("div", {}, legend, dialBox), detail),
+    stripBox,
     html(
       "div",
       { class: "rope-readouts" },

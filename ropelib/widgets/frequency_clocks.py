@@ -30,7 +30,7 @@ _SHAPE = ("rotary_dim", "base", "context")
 class FrequencyClocks(RopeWidget):
     """Watch every pair's hand turn by position * inv_freq, and see which never come round.
 
-    Hands start at 3 o'clock and turn counter-clockwise, as the plane does.
+    Hands start at 3 o'clock and turn counterclockwise, as the plane does.
 
     Args:
         preset: `"roformer"` (default), `"llama3"` or `"llama3_old_base"`; sets the next three.

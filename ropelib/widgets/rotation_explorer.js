@@ -48,7 +48,9 @@ const WORDS = {
     handleRole: "movable point",
     handleValue: "x {x}, y {y}",
     lesson:
-      "Distance n − m = {distance} gives score <b>{score}</b>. Move m and n together (dotted: 3, 6 and 9 tokens on) and both arrows turn, but the score stays.",
+      "At distance n − m = {distance} the score is <b>{score}</b>. Dotted: the same pair 3, 6 and 9 tokens on, turned together, with the same score.",
+    lessonBoth: "Both move and both arrows turn; the distance stays {distance}, and the score stays <b>{score}</b>.",
+    lessonOnlyK: "Only k moves: at distance {distance} the score is <b>{score}</b>.",
     lessonStill: "No turn: the score is <b>{score}</b> at every distance. Positions leave no trace.",
     lessonZero: "A vector of length zero has score <b>0</b> at every distance.",
     both: "both move",
@@ -61,7 +63,7 @@ const WORDS = {
     distance: "distance n − m",
     coordinatesQ: "q turned by mθ",
     coordinatesK: "k turned by nθ",
-    axisX: "distance n − m, tokens",
+    axisX: "distance n − m (dots: whole tokens)",
     axisY: "score",
   },
 };
@@ -81,6 +83,11 @@ export function scoreAt(q, k, theta, distance) {
 export function angleBetween(a, b) {
   if (Math.hypot(...a) === 0 || Math.hypot(...b) === 0) return NaN;
   return Math.atan2(Math.abs(cross(a, b)), dot(a, b));
+}
+
+// Whole tokens at rest, tenths while an animation passes between them.
+export function tokens(count) {
+  return formatNumber(count, Math.abs(count - Math.round(count)) < 1e-9 ? 0 : 1);
 }
 
 // A half, or the next whole number: the axis holds still while a vector is dragged a little.
@@ -140,6 +147,7 @@ function render({ model, el }) {
       edge: svg("path", { class: "rope-ghost" }, group),
       q: svg("circle", { class: "rope-ghost-q rope-q", r: 3 }, group),
       k: svg("rect", { class: "rope-ghost-k rope-k", width: 6, height: 6 }, group),
+      label: svg("text", { "text-anchor": "middle" }, group),
     };
   });
   const between = svg("path", { class: "rope-between" }, plane);
@@ -253,7 +261,7 @@ function render({ model, el }) {
       tone: "position",
       min: 0,
       max: limit,
-      format: (m) => formatNumber(m, 0),
+      format: tokens,
       onInput: (m) => setPosition("m", m),
     }),
     n: slider({
@@ -262,7 +270,7 @@ function render({ model, el }) {
       tone: "position",
       min: 0,
       max: limit,
-      format: (n) => formatNumber(n, 0),
+      format: tokens,
       onInput: (n) => setPosition("n", n),
     }),
   };
@@ -344,6 +352,12 @@ function render({ model, el }) {
       ghost.edge.setAttribute("d", polylinePath([q, [0, 0], k].map(([x, y]) => [toX(x), toY(y)])));
       setAttributes(ghost.q, { cx: toX(q[0]), cy: toY(q[1]) });
       setAttributes(ghost.k, { x: toX(k[0]) - 3, y: toY(k[1]) - 3 });
+      const along = from + shift * state.theta + turn / 2;
+      setText(ghost.label, open ? `+${shift}` : "");
+      setAttributes(ghost.label, {
+        x: middle + Math.cos(along) * 0.88 * unit,
+        y: middle - Math.sin(along) * 0.88 * unit + 4,
+      });
     });
 
     between.setAttribute("d", wedge(0));
@@ -396,7 +410,7 @@ function render({ model, el }) {
         const aside = apart < 30 ? (i ? 1 : -1) * Math.sign(turn || 1) * 0.22 : 0;
         labelAfter(
           ...beyond(tip, gap > 26 ? 17 : 26, aside),
-          formatNumber(position, Number.isInteger(position) ? 0 : 1),
+          tokens(position),
         );
       },
     );
@@ -453,6 +467,13 @@ function render({ model, el }) {
     setAttributes(titleY, { x: 8, y: 18 });
   }
 
+  function lessonFor(state) {
+    if (state.amplitude === 0) return words.lessonZero;
+    if (state.theta === 0) return words.lessonStill;
+    if (moving) return running === "both" ? words.lessonBoth : words.lessonOnlyK;
+    return words.lesson;
+  }
+
   function update() {
     const [theta, q, k] = [model.get("theta"), model.get("q"), model.get("k")];
     const { m, n } = moving ?? { m: model.get("m"), n: model.get("n") };
@@ -486,18 +507,12 @@ function render({ model, el }) {
       state.angle,
       Number.isFinite(state.angle) ? `${formatNumber(degrees(state.angle), 1)}°` : "–",
     );
-    reports.distance.update(state.distance, formatNumber(state.distance, 0));
+    reports.distance.update(state.distance, tokens(state.distance));
     reports.qx.update(qAfter[0], formatNumber(qAfter[0]));
     reports.qy.update(qAfter[1], formatNumber(qAfter[1]));
     reports.kx.update(kAfter[0], formatNumber(kAfter[0]));
     reports.ky.update(kAfter[1], formatNumber(kAfter[1]));
-    const sentence = fill(
-      state.amplitude === 0 ? words.lessonZero : theta === 0 ? words.lessonStill : words.lesson,
-      {
-        distance: formatNumber(state.distance, Number.isInteger(state.distance) ? 0 : 1),
-        score: formatNumber(state.score),
-      },
-    );
+    const sentence = fill(lessonFor(state), { distance: tokens(state.distance), score: formatNumber(state.score) });
     if (lesson.dataset.said !== sentence) {
       lesson.dataset.said = sentence;
       lesson.innerHTML = sentence;

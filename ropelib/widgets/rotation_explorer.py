@@ -10,7 +10,7 @@ from ropelib.widgets.base import RopeWidget, bundle
 class RotationExplorer(RopeWidget):
     """Turn q by m * theta and k by n * theta and watch the score, which sees only n - m.
 
-    Position m rotates (x, y) counter-clockwise by m * theta; q_m . k_n = q^T R((n - m) theta) k.
+    Position m rotates (x, y) counterclockwise by m * theta; q_m . k_n = q^T R((n - m) theta) k.
 
     Args:
         theta: turn per token, in [0, pi] rad/token; default pi / 6, twelve tokens to a turn.
