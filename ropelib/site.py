@@ -109,6 +109,12 @@ def _drop_thebe(app, config):
     ]
 
 
+def _name_citations(app, page, template, context, doctree):
+    # Sphinx gives each entry of a bibliography a role that ARIA has withdrawn, inside a list.
+    if context.get("body"):
+        context["body"] = context["body"].replace('role="doc-biblioentry"', 'role="listitem"')
+
+
 def _write_assets(app, error):
     if error is not None or app.builder.format != "html":
         return
@@ -124,5 +130,6 @@ def setup(app):
     """Register the extension with Sphinx."""
     app.connect("config-inited", _drop_thebe)
     app.connect("doctree-read", _color_formulae)
+    app.connect("html-page-context", _name_citations)
     app.connect("build-finished", _write_assets)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -148,6 +148,20 @@
     }).observe(root, { attributes: true, attributeFilter: ["data-theme"] });
   }
 
+  // ---- wide formulas and tables scroll in their own box: the keyboard must reach that box ---------
+
+  async function letKeyboardScroll() {
+    await window.MathJax?.startup?.promise;
+    const reach = new ResizeObserver((entries) => {
+      for (const { target } of entries) {
+        if (target.scrollWidth > target.clientWidth) target.tabIndex = 0;
+        else target.removeAttribute("tabindex");
+      }
+    });
+    const boxes = 'mjx-container[display="true"], .pst-scrollable-table-container';
+    document.querySelectorAll(boxes).forEach((box) => reach.observe(box));
+  }
+
   // ---- search: its summaries are fetched, which browsers refuse from file:// ---------------------
 
   if (location.protocol === "file:" && typeof DOCUMENTATION_OPTIONS !== "undefined") {
@@ -156,4 +170,5 @@
 
   mountWidgets();
   drawFigures();
+  window.addEventListener("load", letKeyboardScroll);
 })();

@@ -405,8 +405,9 @@ function render({ model, el }) {
   });
 
   // Everything that does not move with the position.
-  function drawFaces(shape, width) {
+  function drawFaces(shape, room) {
     const { context } = shape;
+    const width = room.dials;
     inverse = inverseFrequencies(shape.rotary_dim, shape.base);
     const never = neverTurn(inverse, context);
     const beyond = new Set(never);
@@ -438,7 +439,7 @@ function render({ model, el }) {
         }),
       );
     });
-    drawStrip(shape, beyond);
+    drawStrip(shape, beyond, room.strip);
 
     const wavelengths = inverse.map((frequency) => TAU / frequency);
     const [fastest, slowest] = [Math.min(...wavelengths), Math.max(...wavelengths)];
@@ -464,8 +465,7 @@ function render({ model, el }) {
     if (hovered >= inverse.length) hovered = null;
   }
 
-  function drawStrip({ context }, beyond) {
-    const width = clamp(stripBox.clientWidth || 600, 200, 800);
+  function drawStrip({ context }, beyond, width) {
     const wavelengths = inverse.map((frequency) => TAU / frequency);
     const low = Math.min(4, context, ...wavelengths) * 0.8;
     const high = Math.max(context, ...wavelengths) * 1.6;
@@ -541,11 +541,15 @@ function render({ model, el }) {
       base: model.get("base"),
       context: model.get("context"),
     };
-    const width = clamp(dialBox.clientWidth || 480, 200, 800);
-    const wanted = JSON.stringify([shape, width, stripBox.clientWidth]);
+    // Read before anything is written, so that the browser lays the page out once a frame.
+    const room = {
+      dials: clamp(dialBox.clientWidth || 480, 200, 800),
+      strip: clamp(stripBox.clientWidth || 600, 200, 800),
+    };
+    const wanted = JSON.stringify([shape, room]);
     if (faces !== wanted) {
       faces = wanted;
-      drawFaces(shape, width);
+      drawFaces(shape, room);
     }
     const position = shown();
     drawHands(position);

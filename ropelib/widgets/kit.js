@@ -121,8 +121,11 @@ export function arcHeadPath(points) {
 
 // ---- DOM ----
 
+// Writes only what changes: a browser restyles and repaints what is written, changed or not.
 export function setAttributes(node, attributes) {
-  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (node.getAttribute(name) !== String(value)) node.setAttribute(name, value);
+  }
   return node;
 }
 
@@ -268,7 +271,8 @@ export function vectorHandle(parent, { name, label, description, maxLength, toPo
   svg("circle", { class: "rope-handle-ring", r: 12 }, node);
   svg("circle", { class: "rope-handle-dot", r: 6.5 }, node);
   let current = [0, 0];
-  const move = (vector) => onMove(shorten(vector, maxLength));
+  // Kept at once and not when it is drawn: two keys may arrive within one frame.
+  const move = (vector) => onMove((current = shorten(vector, maxLength)));
   const fromPointer = (event) => {
     const box = parent.getBoundingClientRect();
     return toPoint(event.clientX - box.left, event.clientY - box.top);

@@ -319,9 +319,19 @@ function render({ model, el }) {
   const summary = announcer(root);
   el.append(root);
 
-  function drawPlane(state) {
+  // Read before anything is written, so that the browser lays the page out once a frame.
+  function measure() {
     const narrow = root.clientWidth < 600;
-    size = clamp(pictureBox.clientWidth || 360, 200, narrow ? 300 : 400);
+    const width = clamp(curveBox.clientWidth || 360, 200, 420);
+    return {
+      plane: clamp(pictureBox.clientWidth || 360, 200, narrow ? 300 : 400),
+      width,
+      height: Math.round(clamp(width * 0.78, 200, narrow ? 220 : 320)),
+    };
+  }
+
+  function drawPlane(state, room) {
+    size = room.plane;
     unit = size / (2 * EXTENT);
     const middle = size / 2;
     const toX = (x) => middle + x * unit;
@@ -416,9 +426,7 @@ function render({ model, el }) {
     );
   }
 
-  function drawCurve(state) {
-    const width = clamp(curveBox.clientWidth || 360, 200, 420);
-    const height = Math.round(clamp(width * 0.78, 200, root.clientWidth < 600 ? 220 : 320));
+  function drawCurve(state, { width, height }) {
     const bottom = height - 40;
     const level = axisLimit(state.amplitude);
     const toX = linearScale(-limit, limit, 34, width - 12);
@@ -475,6 +483,7 @@ function render({ model, el }) {
   }
 
   function update() {
+    const room = measure();
     const [theta, q, k] = [model.get("theta"), model.get("q"), model.get("k")];
     const { m, n } = moving ?? { m: model.get("m"), n: model.get("n") };
     const qAfter = rotate(q, m * theta);
@@ -492,8 +501,8 @@ function render({ model, el }) {
       angle: angleBetween(qAfter, kAfter),
       amplitude: Math.hypot(...q) * Math.hypot(...k),
     };
-    drawPlane(state);
-    drawCurve(state);
+    drawPlane(state, room);
+    drawCurve(state, room);
     controls.theta.update(theta);
     controls.m.update(m);
     controls.n.update(n);
