@@ -13,12 +13,23 @@ rotated vectors depends on how far apart they stand, and not on where:
     >>> torch.allclose(score(3, 8), score(1003, 1008), atol=1e-4)
     True
 
-`RotaryEmbedding` is the same as a module. Positions count tokens, angles are radians, and position
+`RotaryEmbedding` is the same as a module, `RopeConfig` reads a model's config.json, and `diagnose`
+names the bug in anybody's rotation. Positions count tokens, angles are radians, and position
 m rotates counterclockwise by `m * inv_freq`.
 """
 
+from ropelib.config import RopeConfig
+from ropelib.diagnose import diagnose
 from ropelib.frequencies import inv_freq
 from ropelib.rotation import RotaryEmbedding, apply_rotary, convert_layout, cos_sin
 
-__all__ = ["RotaryEmbedding", "apply_rotary", "convert_layout", "cos_sin", "inv_freq"]
+__all__ = [
+    "RopeConfig",
+    "RotaryEmbedding",
+    "apply_rotary",
+    "convert_layout",
+    "cos_sin",
+    "diagnose",
+    "inv_freq",
+]
 __version__ = "0.1.0"

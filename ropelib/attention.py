@@ -60,11 +60,15 @@ def attention(
     *,
     rotate: Rotate | None = None,
     causal: bool = False,
+    mask: Tensor | None = None,
     scale: float | None = None,
 ) -> tuple[Tensor, Tensor]:
     """Return the mean of the values, weighted by how well each query fits each key.
 
     `weights = softmax(scores)` over the keys, `output = weights @ v`. Values are not rotated.
+
+    To decode with a cache, rotate the new queries and keys first, append the new keys and values to
+    those in the cache, and leave `rotate` out: each key is rotated once.
 
     Args:
         q: `(..., num_heads, q_len, head_dim)`, or `(q_len, head_dim)`.
@@ -72,6 +76,8 @@ def attention(
         v: like `k`; its width may differ.
         rotate: `(q, k) -> (q, k)`; nothing unless given.
         causal: whether a query sees no later key. The last query stands at the last key.
+        mask: bool, of a shape that broadcasts to the weights, True where a query may see a key; for
+            padding `(batch, 1, 1, k_len)`. The weights of a query that sees no key are all zero.
         scale: `1 / sqrt(head_dim)` unless given.
 
     Returns:
@@ -79,8 +85,9 @@ def attention(
         `(..., num_heads, q_len, k_len)`.
 
     Raises:
-        ValueError: if the shapes do not fit, `rotate` changes them, or `causal` leaves a query
-            without keys.
+        TypeError: if `mask` is not bool.
+        ValueError: if the shapes do not fit, that of `mask` included, `rotate` changes them, or
+            there are more queries than keys where attention is causal.
 
     Source:
         RoFormer (Su et al., arXiv:2104.09864), equation 2.
@@ -96,18 +103,32 @@ def attention(
             f"v must have a value for each key, got k {tuple(k.shape)} and v {tuple(v.shape)}"
         )
     scores = attention_scores(q, k, rotate=rotate, scale=scale)
+    q_len, k_len = scores.shape[-2:]
+    sees = torch.ones(q_len, k_len, dtype=torch.bool, device=q.device)
     if causal:
-        q_len, k_len = scores.shape[-2:]
         if q_len > k_len:
             raise ValueError(f"causal needs q_len <= k_len, got {q_len} queries and {k_len} keys")
-        sees = torch.ones(q_len, k_len, dtype=torch.bool, device=q.device).tril(k_len - q_len)
-        scores = scores.masked_fill(~sees, -math.inf)
-    weights = scores.softmax(dim=-1)
+        sees = sees.tril(k_len - q_len)
+    if mask is not None:
+        sees = sees & _checked_mask(mask, scores)
+    # Softmax makes nan of a query that sees no key; what follows makes it zero, gradients too.
+    weights = scores.masked_fill(~sees, -math.inf).softmax(dim=-1).masked_fill(~sees, 0)
     return weights @ _repeat_heads(v, q), weights
 
 
 def _repeat_heads(x: Tensor, q: Tensor) -> Tensor:
     return x if x.dim() < 3 else x.repeat_interleave(q.shape[-3] // x.shape[-3], dim=-3)
+
+
+def _checked_mask(mask: Tensor, scores: Tensor) -> Tensor:
+    if mask.dtype != torch.bool:
+        raise TypeError(f"mask must be bool, True where a query may see a key, got {mask.dtype}")
+    sizes = zip(reversed(mask.shape), reversed(scores.shape), strict=False)
+    if mask.dim() > scores.dim() or any(m not in (1, s) for m, s in sizes):
+        raise ValueError(
+            f"mask must broadcast to {tuple(scores.shape)}, got shape {tuple(mask.shape)}"
+        )
+    return mask
 
 
 def _check_shapes(q: Tensor, k: Tensor) -> None:

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 
 import torch
 
-from ropelib import reference
+from ropelib import apply_rotary, cos_sin, diagnose, inv_freq, reference
+from ropelib.frequencies import turns
 
 _CHECKERS: dict[str, Callable] = {}
 _NO_RETURN = "Your function returned None: does every path end in a return?"
@@ -67,9 +68,9 @@ def check(name: str, answer) -> Verdict:
         return Verdict(name, False, "Not answered yet.")
     try:
         hint = _CHECKERS[name](answer)
-    except NotImplementedError:
-        return Verdict(name, False, "Not answered yet.")
     except Exception as error:  # the reader's own code failed: that is the answer's verdict
+        if isinstance(error.__cause__ or error, NotImplementedError):
+            return Verdict(name, False, "Not answered yet.")
         return Verdict(name, False, f"Your answer raised {type(error).__name__}: {error}")
     return Verdict(name, hint is None, hint or "Right.")
 
@@ -118,22 +119,22 @@ def _turn_by_hand(answer):
 @exercise("score from the distance")
 def _score_from_the_distance(answer):
     generator = torch.Generator().manual_seed(0)
-    for distance, inv_freq in ((0, 0.7), (1, 0.3), (-3, 1.1), (12, 2.0)):
+    for distance, frequency in ((0, 0.7), (1, 0.3), (-3, 1.1), (12, 2.0)):
         q, k = torch.randn(2, 2, generator=generator, dtype=torch.float64)
-        given = answer(q.clone(), k.clone(), distance, inv_freq)
+        given = answer(q.clone(), k.clone(), distance, frequency)
         if given is None:
             return _NO_RETURN
         given = float(given)
-        if math.isclose(given, q @ _turn(distance, inv_freq) @ k, abs_tol=1e-6):
+        if math.isclose(given, q @ _turn(distance, frequency) @ k, abs_tol=1e-6):
             continue
-        if math.isclose(given, q @ _turn(-distance, inv_freq) @ k, abs_tol=1e-6):
+        if math.isclose(given, q @ _turn(-distance, frequency) @ k, abs_tol=1e-6):
             return "You turn by m - n instead of n - m, or your cross product is k x q."
-        if math.isclose(given, q @ k * math.cos(distance * inv_freq), abs_tol=1e-6):
+        if math.isclose(given, q @ k * math.cos(distance * frequency), abs_tol=1e-6):
             return "You left out the part that vanishes when q and k are parallel: q x k."
         if math.isclose(given, q @ k, abs_tol=1e-6):
             return "That is the score without positions: use the distance."
         return (
-            f"At distance {distance} and {inv_freq} rad per token your score is {given:.4f}, "
+            f"At distance {distance} and {frequency} rad per token your score is {given:.4f}, "
             + ("not that of the turned vectors.")
         )
     return None
@@ -227,3 +228,47 @@ def _not_a_turn(answer):
     if math.isclose(torch.linalg.det(matrix(1)), 1, rel_tol=1e-6):
         return "It grants the wish, but A(1) has determinant 1: it is a turn, if only by nothing."
     return None
+
+
+# ---- Your model's rotation ----------------------------------------------------------------------
+
+
+def mystery_rotation(x: torch.Tensor, position_ids: torch.Tensor) -> torch.Tensor:
+    """Rotate heads of 64 dimensions, almost; the exercise is to find out by measuring."""
+    positions = position_ids.float().view(torch.int32)
+    positions = ((positions + 0x1000) & ~0x1FFF).view(torch.float32)
+    return apply_rotary(x, *cos_sin(positions, inv_freq(64)), layout="half")
+
+
+@exercise("hands that never turn")
+def _hands_that_never_turn(answer):
+    frequencies = inv_freq(128, 1_000_000)
+    right = int((turns(frequencies, 32_768) < 1).sum())
+    answer = float(answer)
+    if answer == right:
+        return None
+    if answer == int((frequencies * 32_768 < 1).sum()):
+        return "A full turn is 2 pi radians, not 1."
+    if answer == 64 - right:
+        return "Those are the hands that do complete a turn."
+    return "A hand that never completes a turn has a wavelength above 32768 tokens."
+
+
+@exercise("name the bug")
+def _name_the_bug(answer):
+    if not isinstance(answer, str):
+        return f"The code is a string, got {type(answer).__name__}."
+    found = diagnose(mystery_rotation).findings[0].code
+    if answer == found:
+        return None
+    if answer in diagnose(lambda x, p: mystery_rotation(x, p.bfloat16().float())).codes:
+        return "Close: positions are rounded, but to how many bits? Let diagnose measure it."
+    return "Pass mystery_rotation to diagnose and read the code of its first finding."
+
+
+@exercise("repair it")
+def _repair_it(answer):
+    report = diagnose(answer, head_dim=64, layout="half", inv_freq=inv_freq(64))
+    if report.ok:
+        return None
+    return f"diagnose says {report.findings[0].code}: {report.findings[0].sentence}"

@@ -108,3 +108,37 @@ def change_by_shift(shifts: Sequence[int], changes: Mapping[str, Sequence[float]
         height=380, showlegend=True, legend={"orientation": "h", "y": 1.02, "yanchor": "bottom"}
     )
     return figure
+
+
+def stretch_per_pair(stretches: Mapping[str, Sequence[float]]) -> go.Figure:
+    """Draw how many times slower each pair turns than without scaling, one line per model.
+
+    Args:
+        stretches: model -> unscaled over scaled frequency of each pair, fastest pair first; the
+            horizontal axis is the pair's place among them, from 0 (fastest) to 1 (slowest).
+    """
+    figure = go.Figure()
+    looks = (
+        ("q", "circle", "solid"),
+        ("k", "diamond", "dash"),
+        ("score", "square", "dot"),
+        ("position", "cross", "dashdot"),
+        ("angle", "x", "longdash"),
+    )
+    for (name, values), (thing, symbol, dash) in zip(stretches.items(), looks, strict=False):
+        last = len(values) - 1
+        figure.add_scatter(
+            x=[round(i / last, 4) for i in range(len(values))],
+            y=[float(f"{float(value):.4g}") for value in values],
+            name=name,
+            mode="lines+markers",
+            line={"color": LIGHT[thing]["mark"], "dash": dash},
+            marker={"symbol": symbol, "size": 5},
+            hovertemplate="%{y} times slower<extra>" + name + "</extra>",
+        )
+    figure.update_xaxes(title="pairs, from the fastest (0) to the slowest (1)")
+    figure.update_yaxes(title="times slower", type="log", tickvals=[1, 2, 4, 8, 16, 32, 64])
+    figure.update_layout(
+        height=380, showlegend=True, legend={"orientation": "h", "y": 1.02, "yanchor": "bottom"}
+    )
+    return figure

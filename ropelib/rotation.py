@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from numbers import Integral
 
 import numpy as np
 import torch
@@ -16,6 +17,9 @@ _LOW_PRECISION = (torch.bfloat16, torch.float16)
 _FULL_PRECISION = (torch.float32, torch.float64)
 _INTEGERS = (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8)
 _BLOCK = 2**19  # elements that one core's cache holds
+_FEW = 2**18  # elements up to which operations are dear and memory is cheap
+_MAX_ROWS = 2**18  # of a module's table: 128 MiB for 64 pairs
+_ENDLESS = 2**40  # tokens: longer than anything a scaling rule could tell from longer still
 
 
 def cos_sin(
@@ -58,15 +62,8 @@ def cos_sin(
                 [ 0.5403,  0.9999],
                 [ 0.9368, -0.9522]])
     """
-    if not isinstance(inv_freq, Tensor):
-        raise TypeError(f"inv_freq must be a tensor, got {inv_freq!r}")
-    if inv_freq.dtype not in _FULL_PRECISION:
-        raise TypeError(f"inv_freq must be float64 or float32, got {inv_freq.dtype}")
-    if inv_freq.dim() != 1:
-        raise ValueError(f"inv_freq must be (num_pairs,), got shape {tuple(inv_freq.shape)}")
-    if not isinstance(position_ids, Tensor):
-        # By way of NumPy: torch would read a list of floats in float32.
-        position_ids = torch.as_tensor(np.asarray(position_ids), device=inv_freq.device)
+    _check_inv_freq(inv_freq)
+    position_ids = _as_tensor(position_ids, inv_freq.device)
     if position_ids.dtype in _LOW_PRECISION:
         raise TypeError(
             f"position_ids must be integers, float32 or float64, got {position_ids.dtype}, which "
@@ -81,9 +78,7 @@ def cos_sin(
         )
     if dtype not in _FULL_PRECISION:
         raise TypeError(f"dtype must be torch.float32 or torch.float64, got {dtype}")
-    if not 0 < attention_factor < math.inf:
-        raise ValueError(f"attention_factor must be positive and finite, got {attention_factor}")
-    _check_finite("inv_freq", inv_freq)
+    _check_attention_factor(attention_factor)
     _check_finite("position_ids", position_ids)
 
     # (..., seq_len, 1) * (num_pairs,)
@@ -143,13 +138,17 @@ def apply_rotary(
     if cos.dim() == 3:
         cos, sin = cos.unsqueeze(1), sin.unsqueeze(1)  # (batch, 1, seq_len, num_pairs)
     # A compiler fuses plain operations better than it follows buffers.
-    if torch.compiler.is_compiling() or _has_gradient(cos) or _has_gradient(sin):
+    if torch.compiler.is_compiling():
         rotated = _rotate_plainly(x, cos, sin, layout)
-        return rotated if out is None else out.copy_(rotated)
-    if out is None:
-        return _Rotation.apply(x, cos, sin, layout)
-    _check_overlap(out, x)
-    return _rotate_into(out, x, cos, sin, layout)
+    elif x.numel() <= _FEW and not x.requires_grad:
+        rotated = _rotate_few(x, *_factors(x, cos, sin, layout))
+    elif _has_gradient(cos) or _has_gradient(sin):
+        rotated = _rotate_plainly(x, cos, sin, layout)
+    elif out is None:
+        rotated = _Rotation.apply(x, cos, sin, layout)
+    else:
+        return _rotate_into(out, x, cos, sin, layout)
+    return rotated if out is None else out.copy_(rotated)
 
 
 def convert_layout(x: Tensor, *, source: str, target: str, rotary_dim: int | None = None) -> Tensor:
@@ -188,19 +187,31 @@ class RotaryEmbedding(torch.nn.Module):
 
     `q[..., s, :]` becomes `R(position_ids[s]) @ q[..., s, :]`, and `k` likewise.
 
-    The frequencies are float64 and no buffer: `.to(torch.bfloat16)`, `.half()` and loading a
-    state_dict cannot change them. Their copy on the device of `q` is made at use.
+    Frequencies and tables are no parameters and no buffers: `.to(torch.bfloat16)`, `.half()` and
+    loading a state_dict cannot change them, and the tables are made on the device of `q`.
+
+    Positions that follow one another (`offset`) are looked up in a table of cos and sin that starts
+    at position 0 and is made anew, twice as long as needed, whenever it is too short: up to 262144
+    positions, at 8 * num_pairs bytes each. All others are computed at use, and so is everything
+    under `torch.compile`, which fuses it. Either way the numbers are those of `cos_sin`. Settings
+    are read once: to change one, make another module.
 
     Args:
         head_dim: width of one head.
         rotary_dim: leading dimensions that rotate; all of `head_dim` unless given.
         base: of the frequencies.
+        inv_freq: `(num_pairs,)`, rad/token, float64, in place of `base` and `rotary_dim`; copied.
+        attention_factor: multiplies cos and sin, and so every rotated dimension.
         layout: "interleaved" or "half", as in `apply_rotary`.
 
     Raises:
-        TypeError: if `rotary_dim` is not an integer or `base` not a real number.
-        ValueError: if `head_dim` is odd and no `rotary_dim` is given, `rotary_dim` is odd, not
-            positive or above `head_dim`, `base` is not positive and finite, or `layout` is unknown.
+        TypeError: if `rotary_dim` is not an integer, `base` not a real number, or `inv_freq` no
+            tensor of float64 or float32.
+        ValueError: if `head_dim` is odd and neither `rotary_dim` nor `inv_freq` is given,
+            `rotary_dim` is odd, not positive, above `head_dim` or not that of `inv_freq`, `base` is
+            not positive and finite or is given together with `inv_freq`, `inv_freq` is not
+            `(num_pairs,)` or not finite, `attention_factor` is not positive and finite, or `layout`
+            is unknown.
 
     Source:
         RoFormer (Su et al., arXiv:2104.09864), equations 14 to 16.
@@ -211,6 +222,8 @@ class RotaryEmbedding(torch.nn.Module):
         >>> q, k = rotary(q, k)
         >>> q.shape, k.shape
         (torch.Size([1, 8, 5, 64]), torch.Size([1, 2, 5, 64]))
+        >>> q, k = torch.ones(1, 8, 1, 64), torch.ones(1, 2, 1, 64)  # the token after these five
+        >>> q, k = rotary(q, k, offset=5)
     """
 
     def __init__(
@@ -219,57 +232,206 @@ class RotaryEmbedding(torch.nn.Module):
         *,
         rotary_dim: int | None = None,
         base: float = 10_000.0,
+        inv_freq: Tensor | None = None,
+        attention_factor: float = 1.0,
         layout: str,
     ):
         super().__init__()
         _check_layout("layout", layout)
+        _check_attention_factor(attention_factor)
+        if inv_freq is None:
+            rotary_dim = _rotary_dim_of(head_dim, rotary_dim)
+            inv_freq = frequencies.inv_freq(rotary_dim, base)
+        else:
+            _check_inv_freq(inv_freq)
+            if base != 10_000.0:
+                raise ValueError(f"give base or inv_freq, not both, got base {base}")
+            if rotary_dim not in (None, 2 * len(inv_freq)):
+                raise ValueError(
+                    f"rotary_dim must be twice the length of inv_freq, got {rotary_dim} "
+                    f"and {len(inv_freq)} frequencies"
+                )
+            base, rotary_dim = None, _rotary_dim_of(head_dim, 2 * len(inv_freq))
         self.head_dim = head_dim
-        self.rotary_dim = _rotary_dim_of(head_dim, rotary_dim)
+        self.rotary_dim = rotary_dim
         self.base = base
+        self.attention_factor = attention_factor
         self.layout = layout
-        self.inv_freq = frequencies.inv_freq(self.rotary_dim, base)
+        self.config = None
+        self._inv_freq = inv_freq.detach().to("cpu", torch.float64, copy=True)
+        self._table = self._last_step = None
+
+    @classmethod
+    def from_config(cls, config) -> "RotaryEmbedding":
+        """Return the module that a model's configuration asks for.
+
+        Where frequencies depend on the length of the sequence (dynamic NTK, LongRoPE), every call
+        computes them for its own length. Keys in a cache keep the rotation of the length at which
+        they were written: after the length has changed the frequencies, scores of new queries with
+        old keys no longer depend on relative position alone, and decoding with a cache is not the
+        same as reading the whole text at once. Models in use do just this; to undo it, cache keys
+        before their rotation.
+
+        Args:
+            config: a `RopeConfig`, or anything with its `head_dim`, `layout`, `inv_freq(seq_len)`
+                and `attention_factor(seq_len)`. Frequencies depend on the length if a sequence of
+                one token and one of 2**40 have different ones.
+
+        Returns:
+            Module whose `config` is `config` where the length matters, else None.
+
+        Raises:
+            TypeError: as the constructor, if the configuration is wrong.
+            ValueError: likewise.
+
+        Example:
+            >>> from types import SimpleNamespace
+            >>> config = SimpleNamespace(head_dim=8, layout="half")
+            >>> config.inv_freq = lambda seq_len=None: frequencies.inv_freq(8) / 4
+            >>> config.attention_factor = lambda seq_len=None: 1.0
+            >>> RotaryEmbedding.from_config(config)
+            RotaryEmbedding(8, rotary_dim=8, inv_freq=0.25..0.00025, layout='half')
+        """
+        rotary = cls(
+            config.head_dim,
+            inv_freq=config.inv_freq(1),
+            attention_factor=config.attention_factor(1),
+            layout=config.layout,
+        )
+        if not torch.equal(
+            config.inv_freq(1), config.inv_freq(_ENDLESS)
+        ) or config.attention_factor(1) != config.attention_factor(_ENDLESS):
+            rotary.config = config
+        return rotary
+
+    @property
+    def inv_freq(self) -> Tensor:
+        """Frequencies, `(num_pairs,)`, rad/token, float64, of a short sequence; a copy."""
+        return self._inv_freq.clone()
 
     def forward(
-        self, q: Tensor, k: Tensor, position_ids: Tensor | np.ndarray | Sequence | None = None
+        self,
+        q: Tensor,
+        k: Tensor,
+        position_ids: Tensor | np.ndarray | Sequence | None = None,
+        *,
+        offset: int = 0,
+        seq_len: int | None = None,
     ) -> tuple[Tensor, Tensor]:
         """Return `q` and `k` rotated.
 
         Args:
             q: `(..., seq_len, head_dim)`.
             k: like `q`; its number of heads may differ.
-            position_ids: `(seq_len,)`, or `(batch, seq_len)` for rank-4 `q` and `k`, tokens;
-                0 .. seq_len - 1 unless given.
+            position_ids: `(seq_len,)`, or `(1, seq_len)`, for all rows alike, or
+                `(batch, seq_len)` for rank-4 `q` and `k`, tokens. Nothing else broadcasts. Rows
+                with padding on the left or with several packed sequences need them.
+            offset: the first position where no `position_ids` are given, tokens; the others follow.
+                For a step of decoding it is the number of tokens in the cache.
+            seq_len: length that chooses the frequencies where those of `config` depend on it,
+                tokens; the last position + 1 unless given, which for `position_ids` on a GPU waits
+                for it, and which `torch.compile` cannot find out.
 
         Returns:
-            `(q, k)`, shapes and dtypes unchanged.
+            `(q, k)`, shapes and dtypes unchanged. Of a single position they may share memory.
 
         Raises:
+            TypeError: if `offset` is not an integer.
             ValueError: if `q` or `k` has another `head_dim`, their lengths differ from each other
-                or from the number of positions.
+                or from the number of positions, rows of positions are neither 1 nor `batch`, or
+                `offset` is given together with `position_ids`.
         """
         for name, x in (("q", q), ("k", k)):
             if x.shape[-1] != self.head_dim:
                 raise ValueError(
                     f"{name} must have head_dim {self.head_dim}, got shape {tuple(x.shape)}"
                 )
-        if position_ids is None:
+        if not isinstance(offset, Integral):
+            raise TypeError(f"offset must be an integer, got {offset!r}")
+        dtype = torch.float64 if torch.float64 in (q.dtype, k.dtype) else torch.float32
+        if position_ids is not None:
+            if offset:
+                raise ValueError(f"give position_ids or offset, not both, got offset {offset}")
+            position_ids = _shared_row(_as_tensor(position_ids, q.device), q, k)
+            cos, sin = self._compute(position_ids, seq_len, device=q.device, dtype=dtype)
+            if _is_step(q, k):
+                _check_tables(q, cos, sin)
+                cos, sin = (t.unsqueeze(1) if t.dim() == 3 else t for t in (cos, sin))
+                return _rotate_together(q, k, *_factors(q, cos, sin, self.layout))
+        else:
             if q.shape[-2] != k.shape[-2]:
                 raise ValueError(
                     "q and k must have the same seq_len where no position_ids are given, "
                     f"got {q.shape[-2]} and {k.shape[-2]}"
                 )
-            position_ids = torch.arange(q.shape[-2], device=q.device)
-        dtype = torch.float64 if torch.float64 in (q.dtype, k.dtype) else torch.float32
-        cos, sin = (t.to(q.device) for t in cos_sin(position_ids, self.inv_freq, dtype=dtype))
+            seq_len = max(offset + q.shape[-2], 1) if seq_len is None else seq_len
+            if _is_step(q, k):
+                return self._step(q, k, offset, seq_len, dtype=dtype)
+            stop = offset + q.shape[-2]
+            cos, sin = self._rows(offset, stop, seq_len, device=q.device, dtype=dtype)
         return (
             apply_rotary(q, cos, sin, layout=self.layout),
             apply_rotary(k, cos, sin, layout=self.layout),
         )
 
+    def _step(self, q: Tensor, k: Tensor, position: int, seq_len: int, *, dtype):
+        """Rotate one position, by what all layers of a model need that share this module."""
+        key = (position, seq_len, dtype, q.device)
+        if self._last_step is None or self._last_step[0] != key:
+            cos, sin = self._rows(position, position + 1, seq_len, device=q.device, dtype=dtype)
+            self._last_step = key, _factors(q, cos, sin, self.layout)
+        return _rotate_together(q, k, *self._last_step[1])
+
+    def _rows(self, start: int, stop: int, seq_len: int, *, device, dtype) -> tuple[Tensor, Tensor]:
+        """Return cos and sin of positions start .. stop - 1, from the table where there is one."""
+        compiling = torch.compiler.is_compiling()
+        if compiling or self.config is not None or start < 0 or stop > _MAX_ROWS:
+            position_ids = torch.arange(start, stop, device=device)
+            return self._compute(position_ids, seq_len, device=device, dtype=dtype)
+        table = self._table
+        if (
+            table is None
+            or len(table[0]) < stop
+            or table[0].dtype != dtype
+            or table[0].device != device
+        ):
+            # A tensor made in inference mode could never again meet one that wants a gradient.
+            with torch.inference_mode(False):
+                position_ids = torch.arange(min(2 * stop, _MAX_ROWS), device=device)
+                table = self._compute(position_ids, seq_len, device=device, dtype=dtype)
+            self._table = table
+        return table[0][start:stop], table[1][start:stop]
+
+    def _compute(
+        self, position_ids: Tensor, seq_len: int | None, *, device, dtype
+    ) -> tuple[Tensor, Tensor]:
+        """Return cos and sin of any positions."""
+        inv_freq, attention_factor = self._inv_freq, self.attention_factor
+        if self.config is not None:
+            if seq_len is None:
+                last = math.floor(position_ids.max()) if position_ids.numel() else 0
+                seq_len = max(last + 1, 1)
+            inv_freq = self.config.inv_freq(seq_len)
+            attention_factor = self.config.attention_factor(seq_len)
+        tables = cos_sin(position_ids, inv_freq, attention_factor=attention_factor, dtype=dtype)
+        return tuple(table.to(device) for table in tables)
+
+    def __getstate__(self):
+        """Leave the table behind: a copy makes its own."""
+        return {**self.__dict__, "_table": None, "_last_step": None}
+
     def extra_repr(self) -> str:
         """Return what `print` shows between the parentheses."""
+        if self.config is not None:
+            made_of = f"config={self.config!r}"
+        elif self.base is not None:
+            made_of = f"base={self.base}"
+        else:
+            made_of = f"inv_freq={self._inv_freq[0]:.4g}..{self._inv_freq[-1]:.4g}"
+        factor = self.attention_factor
+        scaled = f", attention_factor={factor}" if factor != 1 else ""
         return (
-            f"{self.head_dim}, rotary_dim={self.rotary_dim}, base={self.base}, "
+            f"{self.head_dim}, rotary_dim={self.rotary_dim}, {made_of}{scaled}, "
             f"layout={self.layout!r}"
         )
 
@@ -309,6 +471,36 @@ def _rotate_plainly(x: Tensor, cos: Tensor, sin: Tensor, layout: str) -> Tensor:
     a, b = _split_pairs(x[..., :rotary_dim].to(dtype), layout)
     turned = _join_pairs(a * cos - b * sin, a * sin + b * cos, layout)
     return torch.cat((turned.to(x.dtype), x[..., rotary_dim:]), dim=-1)
+
+
+def _rotate_few(x: Tensor, *factors: Tensor) -> Tensor:
+    """Rotate by as few operations as can be: for a step of decoding their number is the cost."""
+    rotary_dim = factors[0].shape[-1] * (3 - len(factors))
+    turns = x if rotary_dim == x.shape[-1] else x[..., :rotary_dim]
+    wide = _cast(turns, _compute_dtype(x))
+    if len(factors) == 1:
+        pairs = torch.complex(wide[..., 0::2], wide[..., 1::2])
+        turned = torch.view_as_real(pairs * factors[0]).flatten(-2)
+    else:
+        cos, sin = factors
+        turned = torch.addcmul(wide * cos, wide.roll(rotary_dim // 2, -1), sin)
+    turned = _cast(turned, x.dtype)
+    return turned if turns is x else torch.cat((turned, x[..., rotary_dim:]), dim=-1)
+
+
+def _rotate_together(q: Tensor, k: Tensor, *factors: Tensor) -> tuple[Tensor, Tensor]:
+    """Rotate by the same operations, each of which costs more than its arithmetic."""
+    both = _rotate_few(torch.cat((q, k), dim=-3), *factors)
+    return both.split_with_sizes((q.shape[-3], k.shape[-3]), dim=-3)
+
+
+def _factors(x: Tensor, cos: Tensor, sin: Tensor, layout: str) -> tuple[Tensor, ...]:
+    """Return what `_rotate_few` multiplies `x` by."""
+    dtype = _compute_dtype(x)
+    cos, sin = _cast(cos, dtype), _cast(sin, dtype)
+    if layout == "interleaved":
+        return (torch.complex(cos, sin),)
+    return torch.cat((cos, cos), dim=-1), torch.cat((-sin, sin), dim=-1)
 
 
 def _rotate_into(out: Tensor, x: Tensor, cos: Tensor, sin: Tensor, layout: str) -> Tensor:
@@ -374,6 +566,11 @@ def _compute_dtype(x: Tensor) -> torch.dtype:
     return torch.float64 if x.dtype == torch.float64 else torch.float32
 
 
+def _cast(x: Tensor, dtype: torch.dtype) -> Tensor:
+    """Do as `to` does, which takes a microsecond to find that there is nothing to do."""
+    return x if x.dtype == dtype else x.to(dtype)
+
+
 def _has_gradient(table: Tensor) -> bool:
     """Say whether a derivative with respect to `table` is wanted, backward or forward."""
     return table.requires_grad or unpack_dual(table).tangent is not None
@@ -387,9 +584,60 @@ def _rotary_dim_of(head_dim: int, rotary_dim: int | None) -> int:
     return rotary_dim
 
 
+def _as_tensor(position_ids: Tensor | np.ndarray | Sequence, device: torch.device) -> Tensor:
+    if isinstance(position_ids, Tensor):
+        return position_ids
+    # By way of NumPy: torch would read a list of floats in float32.
+    return torch.as_tensor(np.asarray(position_ids), device=device)
+
+
+def _shared_row(position_ids: Tensor, q: Tensor, k: Tensor) -> Tensor:
+    """Return positions `(1, seq_len)` as `(seq_len,)`, and refuse rows that are not the batch."""
+    if position_ids.dim() != 2:
+        return position_ids
+    if len(position_ids) == 1:
+        return position_ids[0]
+    for name, x in (("q", q), ("k", k)):
+        if x.dim() != 4 or len(x) != len(position_ids):
+            raise ValueError(
+                f"position_ids must be (seq_len,), (1, seq_len) or, where {name} is (batch, "
+                f"num_heads, seq_len, head_dim), (batch, seq_len), got "
+                f"{tuple(position_ids.shape)} for {name} of shape {tuple(x.shape)}"
+            )
+    return position_ids
+
+
+def _is_step(q: Tensor, k: Tensor) -> bool:
+    """Say whether `q` and `k` are one position each, small, and may be laid side by side."""
+    return (
+        q.dim() == k.dim() > 2
+        and q.shape[-2] == k.shape[-2] == 1
+        and q.shape[:-3] == k.shape[:-3]
+        and (q.dtype, q.device) == (k.dtype, k.device)
+        and q.is_floating_point()
+        and q.numel() <= _FEW
+        and not (q.requires_grad or k.requires_grad or torch.compiler.is_compiling())
+    )
+
+
 def _check_layout(name: str, layout: str) -> None:
     if layout not in _LAYOUTS:
         raise ValueError(f'{name} must be "interleaved" or "half", got {layout!r}')
+
+
+def _check_inv_freq(inv_freq: Tensor) -> None:
+    if not isinstance(inv_freq, Tensor):
+        raise TypeError(f"inv_freq must be a tensor, got {inv_freq!r}")
+    if inv_freq.dtype not in _FULL_PRECISION:
+        raise TypeError(f"inv_freq must be float64 or float32, got {inv_freq.dtype}")
+    if inv_freq.dim() != 1:
+        raise ValueError(f"inv_freq must be (num_pairs,), got shape {tuple(inv_freq.shape)}")
+    _check_finite("inv_freq", inv_freq)
+
+
+def _check_attention_factor(attention_factor: float) -> None:
+    if not 0 < attention_factor < math.inf:
+        raise ValueError(f"attention_factor must be positive and finite, got {attention_factor}")
 
 
 def _check_finite(name: str, tensor: Tensor) -> None:
@@ -452,6 +700,8 @@ def _check_out(out: Tensor, x: Tensor, cos: Tensor, sin: Tensor) -> None:
             "out was given while out, x, cos or sin requires grad: "
             "no gradient flows through out; leave it out or use torch.no_grad()"
         )
+    if not torch.compiler.is_compiling():
+        _check_overlap(out, x)
 
 
 def _check_overlap(out: Tensor, x: Tensor) -> None:

@@ -180,7 +180,7 @@ class Widget:
         """All readouts: name -> (value, text as shown); a name may stand several times."""
         found = self.host.evaluate(
             """(host) => [...host.querySelectorAll("[data-report]")]
-              .filter((node) => node.style.display !== "none")
+              .filter((node) => node.style.display !== "none" && "value" in node.dataset)
               .map((node) => [node.dataset.report, node.dataset.value, node.textContent])"""
         )
         reports = {}

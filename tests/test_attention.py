@@ -100,6 +100,54 @@ def test_scale_is_one_over_the_root_of_head_dim():
     torch.testing.assert_close(attention_scores(q, k, scale=3.0), 3 * q @ k.T)
 
 
+def test_mask_hides_keys_as_in_torch():
+    q, k, v = randn(2, 4, 5, 8), randn(2, 2, 5, 8, seed=1), randn(2, 2, 5, 8, seed=2)
+    real = torch.tensor([[0, 0, 1, 1, 1], [1, 1, 1, 1, 1]], dtype=torch.bool)[:, None, None]
+    for causal in (False, True):
+        sees = real & torch.ones(5, 5, dtype=torch.bool).tril() if causal else real
+        output, weights = attention(q, k, v, mask=real, causal=causal)
+        expected = scaled_dot_product_attention(q, k, v, attn_mask=sees, enable_gqa=True)
+        sighted = sees.any(-1).expand(2, 1, 5)[:, 0]
+        for row in range(2):
+            torch.testing.assert_close(output[row][:, sighted[row]], expected[row][:, sighted[row]])
+        assert not weights[~sees.expand(weights.shape)].any()
+    full = torch.ones(5, 5, dtype=torch.bool)
+    assert torch.equal(attention(q, k, v, mask=full)[0], attention(q, k, v)[0])
+
+
+def test_query_that_sees_nothing_gets_zeros_and_finite_gradients():
+    q, k, v = (randn(3, 5, 8, seed=s).requires_grad_() for s in range(3))
+    mask = torch.ones(5, 5, dtype=torch.bool)
+    mask[2] = False
+    output, weights = attention(q, k, v, mask=mask)
+    assert not output[:, 2].any() and not weights[:, 2].any() and weights[:, 3].all()
+    output.sum().backward()
+    assert all(x.grad.isfinite().all() for x in (q, k, v))
+    assert not q.grad[:, 2].any()
+
+
+def test_decoding_with_a_cache_equals_the_text_at_once():
+    rotary = RotaryEmbedding(8, layout="half")
+    q, k, v = randn(2, 4, 9, 8), randn(2, 2, 9, 8, seed=1), randn(2, 2, 9, 8, seed=2)
+    expected, _ = attention(q, k, v, rotate=rotary, causal=True)
+    keys, values = k[:, :, :0], v[:, :, :0]
+    for s in range(9):
+        here = slice(s, s + 1)
+        new_q, new_k = rotary(q[:, :, here], k[:, :, here], offset=s)
+        keys, values = torch.cat((keys, new_k), -2), torch.cat((values, v[:, :, here]), -2)
+        output, _ = attention(new_q, keys, values, causal=True)
+        torch.testing.assert_close(output, expected[:, :, here])
+
+
+def test_wrong_mask_is_refused():
+    q, k = randn(2, 3, 5, 8), randn(2, 3, 4, 8, seed=1)
+    with pytest.raises(TypeError, match=r"mask must be bool, .* got torch.float64"):
+        attention(q, k, k, mask=torch.zeros(5, 4, dtype=torch.float64))
+    for shape in ((4, 5), (2, 5, 4), (1, 2, 3, 5, 4)):
+        with pytest.raises(ValueError, match=r"mask must broadcast to \(2, 3, 5, 4\), got shape"):
+            attention(q, k, k, mask=torch.ones(shape, dtype=torch.bool))
+
+
 @pytest.mark.parametrize(
     ("q_shape", "k_shape", "message"),
     [

@@ -8,7 +8,16 @@ import pytest
 import ropelib
 
 MODULES = ["ropelib", *(m.name for m in pkgutil.walk_packages(ropelib.__path__, "ropelib."))]
-CORE = ["ropelib.frequencies", "ropelib.rotation", "ropelib.reference", "ropelib.attention"]
+CORE = [
+    "ropelib.attention",
+    "ropelib.axes",
+    "ropelib.config",
+    "ropelib.diagnose",
+    "ropelib.frequencies",
+    "ropelib.reference",
+    "ropelib.rotation",
+    "ropelib.scaling",
+]
 
 
 @pytest.mark.parametrize("name", MODULES)

@@ -29,6 +29,16 @@ every_layout = pytest.mark.parametrize("layout", LAYOUTS)
 every_width = pytest.mark.parametrize(("head_dim", "rotary_dim"), WIDTHS)
 
 
+@pytest.fixture(params=["few", "many"])
+def way(request, monkeypatch):
+    """Rotate few elements, as these tests do, by either of the two ways."""
+    if request.param == "many":
+        monkeypatch.setattr(rotation_module, "_FEW", 0)
+
+
+both_ways = pytest.mark.usefixtures("way")
+
+
 def randn(*shape, seed=0, dtype=torch.float64):
     generator = torch.Generator().manual_seed(seed)
     return torch.randn(*shape, generator=generator, dtype=torch.float64).to(dtype)
@@ -95,6 +105,7 @@ def test_attention_factor_multiplies_both_tables():
         assert torch.equal(a * 1.25, b)
 
 
+@both_ways
 def test_no_positions_give_empty_tables():
     cos, sin = tables([])
     assert cos.shape == sin.shape == (0, 4)
@@ -118,6 +129,7 @@ def test_one_pair_turns_counter_clockwise(layout):
     torch.testing.assert_close(rotated, x @ matrix.T, rtol=0, atol=1e-15)
 
 
+@both_ways
 @every_layout
 @every_width
 @pytest.mark.parametrize("form", POSITIONS)
@@ -135,6 +147,7 @@ def test_rotation_equals_the_oracle(layout, head_dim, rotary_dim, form):
     assert torch.equal(rotated[..., rotary_dim:], x[..., rotary_dim:])
 
 
+@both_ways
 @every_layout
 @every_width
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
@@ -149,6 +162,7 @@ def test_low_precision_is_float32_rounded_once(layout, head_dim, rotary_dim, dty
     assert torch.equal(rotated[..., rotary_dim:], x[..., rotary_dim:])
 
 
+@both_ways
 @every_layout
 def test_float64_tables_serve_float32_vectors_and_the_reverse(layout):
     x, wide, narrow = randn(5, 8), tables(), tables(dtype=torch.float32)
@@ -159,6 +173,7 @@ def test_float64_tables_serve_float32_vectors_and_the_reverse(layout):
     torch.testing.assert_close(b, apply_rotary(x, *wide, layout=layout), rtol=0, atol=1e-6)
 
 
+@both_ways
 @every_layout
 def test_rotations_form_a_group(layout):
     x = randn(3, 5, 8)
@@ -172,6 +187,7 @@ def test_rotations_form_a_group(layout):
     torch.testing.assert_close(rotate(x, 7).norm(dim=-1), x.norm(dim=-1))
 
 
+@both_ways
 @every_layout
 def test_negative_position_is_the_transpose(layout):
     eye = torch.eye(8, dtype=torch.float64)  # rotating its rows gives R^T
@@ -225,6 +241,7 @@ def strided(x):
     yield torch.cat((x[..., :1], x), dim=-1)[..., 1:]  # odd offset and odd strides
 
 
+@both_ways
 @every_layout
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 def test_strides_do_not_matter(layout, dtype):
@@ -239,6 +256,7 @@ def test_strides_do_not_matter(layout, dtype):
         assert_equal_but_for_the_last_bit(view, expected)
 
 
+@both_ways
 @every_layout
 def test_expanded_vectors_are_rotated_each(layout):
     x = randn(5, 8).expand(2, 3, 5, 8)
@@ -247,6 +265,7 @@ def test_expanded_vectors_are_rotated_each(layout):
     torch.testing.assert_close(rotated, exact, rtol=0, atol=1e-12)
 
 
+@both_ways
 @every_layout
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16])
 def test_out_may_be_x_itself(layout, dtype):
@@ -256,6 +275,7 @@ def test_out_may_be_x_itself(layout, dtype):
     assert torch.equal(x, expected)
 
 
+@both_ways
 @every_layout
 def test_x_is_left_alone(layout):
     x = randn(2, 5, 8)
@@ -265,6 +285,7 @@ def test_x_is_left_alone(layout):
     assert torch.equal(x, before)
 
 
+@both_ways
 @every_layout
 def test_part_of_a_packed_tensor_is_rotated_in_place(layout):
     packed = randn(2, 9, 5, 8)
@@ -274,6 +295,7 @@ def test_part_of_a_packed_tensor_is_rotated_in_place(layout):
     assert_equal_but_for_the_last_bit(packed, torch.cat((expected, rest), dim=1))
 
 
+@both_ways
 @every_layout
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 @pytest.mark.parametrize("block", [1, 50, 100, 300])
@@ -286,6 +308,7 @@ def test_blocks_do_not_matter(layout, dtype, block, monkeypatch):
     assert_equal_but_for_the_last_bit(apply_rotary(x, *cos_and_sin, layout=layout, out=x), expected)
 
 
+@both_ways
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 def test_dimensions_beyond_rotary_dim_pass_bit_for_bit(dtype):
     x = randn(2, 5, 12, dtype=dtype)
@@ -320,6 +343,7 @@ def test_low_precision_gradients_are_float32_rounded_once(layout):
     assert x.grad.dtype == torch.bfloat16 and torch.equal(x.grad, expected)
 
 
+@both_ways
 @every_layout
 @pytest.mark.parametrize("form", ["from zero", "per batch"])
 def test_derivatives_of_first_and_second_order_are_right(layout, form):
@@ -346,6 +370,7 @@ def test_backward_keeps_only_the_tables(layout):
     assert {t.data_ptr() for t in kept} == {t.data_ptr() for t in cos_and_sin}
 
 
+@both_ways
 @every_layout
 def test_function_transforms_compose_with_the_rotation(layout):
     x, cos_and_sin = randn(2, 3, 5, 8), tables(rotary_dim=6)
@@ -399,6 +424,7 @@ def test_compiles_into_one_graph(layout, backend):
 # Layouts
 
 
+@both_ways
 @every_layout
 @every_width
 def test_layouts_are_one_rotation_in_other_seats(layout, head_dim, rotary_dim):
@@ -439,6 +465,7 @@ def test_the_wrong_layout_is_not_the_right_one(layout):
 # The module
 
 
+@both_ways
 @every_layout
 @pytest.mark.parametrize("form", [None, *POSITIONS])
 def test_module_rotates_queries_and_keys_as_the_oracle_does(layout, form):

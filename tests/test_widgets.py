@@ -259,7 +259,7 @@ def test_pure_javascript_functions():
             pytest.fail(message)
         pytest.skip(message)
     files = sorted(str(path) for path in (ROOT / "tests/widgets").glob("*.test.mjs"))
-    assert len(files) == 3
+    assert len(files) == 4
     run = subprocess.run([node, "--test", *files], capture_output=True, text=True, timeout=120)
     assert run.returncode == 0, run.stdout + run.stderr
 

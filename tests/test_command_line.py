@@ -1,0 +1,124 @@
+"""`python -m ropelib` as a shell sees it: what it prints, and its exit status."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+ROTATIONS = """
+import torch
+from ropelib import apply_rotary, cos_sin, inv_freq
+
+def right(x, position_ids):
+    num_dims = x.shape[-1]
+    return apply_rotary(x, *cos_sin(position_ids, inv_freq(num_dims)), layout="half")
+
+def late(x, position_ids):
+    return right(x, position_ids + 1)
+
+def restarts(x, position_ids):
+    return right(x, torch.arange(x.shape[2]))
+
+def two(q, k, cos, sin):
+    return q
+
+def nothing(x, position_ids):
+    pass
+
+def raises(x, position_ids):
+    raise KeyError("cos_cached")
+
+number = 3
+"""
+
+
+@pytest.fixture
+def run(tmp_path):
+    (tmp_path / "rotations.py").write_text(ROTATIONS)
+    (tmp_path / "broken.py").write_text("1 / 0")
+
+    def run(*arguments):
+        command = [sys.executable, "-m", "ropelib", *arguments]
+        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+
+    return run
+
+
+def test_a_right_rotation_exits_with_0_and_prints_the_report(run):
+    result = run("diagnose", "rotations:right", "--head-dim", "32")
+    assert (result.returncode, result.stderr) == (0, "")
+    assert "This rotation is right." in result.stdout
+    assert "32 of 32" in result.stdout and "base 10000" in result.stdout
+
+
+def test_a_wrong_rotation_exits_with_1_and_is_named(run):
+    result = run("diagnose", "rotations:late", "--max-position", "300")
+    assert (result.returncode, result.stderr) == (1, "")
+    assert "off-by-one" in result.stdout and "0 to 299" in result.stdout
+
+
+def test_decoding_can_be_another_function(run):
+    result = run("diagnose", "rotations:right", "--decode", "rotations:restarts")
+    assert result.returncode == 1 and "decode-restarts-at-zero" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["missing:rotate"], "module missing cannot be imported: ModuleNotFoundError"),
+        (["broken:rotate"], "module broken cannot be imported: ZeroDivisionError"),
+        (["rotations:absent"], "module rotations has no absent"),
+        (["rotations"], "a function is named module:function, got rotations"),
+        (["rotations:two"], "rotate must take (x, position_ids): missing a required argument"),
+        (["rotations:nothing"], "rotate must return a tensor, got None"),
+        (["rotations:raises"], "rotate raised KeyError for x (1, 3, 5, 64)"),
+        (["rotations:number"], "rotate must be callable, got 3"),
+        (["rotations:right", "--head-dim", "1"], "head_dim must be at least 2, got 1"),
+    ],
+)
+def test_what_cannot_run_exits_with_2_and_says_why_in_one_line(run, arguments, message):
+    result = run("diagnose", *arguments)
+    assert (result.returncode, result.stdout) == (2, "")
+    assert result.stderr.startswith("python -m ropelib diagnose: ")
+    assert message in result.stderr and result.stderr.count("\n") == 1
+
+
+def test_no_command_and_unknown_commands_exit_with_2(run):
+    assert run().returncode == run("dance").returncode == 2
+
+
+LLAMA_3 = {
+    "model_type": "llama",
+    "hidden_size": 256,
+    "num_attention_heads": 4,
+    "head_dim": 64,
+    "max_position_embeddings": 131072,
+    "rope_theta": 500000.0,
+    "rope_scaling": {
+        "rope_type": "llama3",
+        "factor": 8.0,
+        "low_freq_factor": 1.0,
+        "high_freq_factor": 4.0,
+        "original_max_position_embeddings": 8192,
+    },
+}
+
+
+def test_inspect_reads_a_configuration(run, tmp_path):
+    (tmp_path / "config.json").write_text(json.dumps(LLAMA_3))
+    result = run("inspect", "config.json")
+    assert (result.returncode, result.stderr) == (0, "")
+    assert "llama3" in result.stdout and "500000" in result.stdout.replace(",", "").replace(" ", "")
+
+
+def test_a_rotation_is_compared_with_a_configuration(run, tmp_path):
+    (tmp_path / "config.json").write_text(json.dumps(LLAMA_3))
+    result = run("diagnose", "rotations:right", "--expected", "config.json")
+    assert result.returncode == 1 and "as-expected" in result.stdout
+
+
+def test_a_missing_configuration_exits_with_2(run):
+    result = run("inspect", "absent.json")
+    assert (result.returncode, result.stdout) == (2, "")
+    assert "absent.json" in result.stderr and result.stderr.count("\n") == 1

@@ -1,0 +1,369 @@
+"""Every exhibit gets its verdict; every right rotation is measured; every finding is shown."""
+
+import functools
+import html
+import re
+
+import pytest
+import torch
+from exhibits import EXHIBITS, PLAIN, plain, turn
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ropelib import inv_freq
+from ropelib.diagnose import Finding, Report, diagnose, from_module, from_tables, seq_first
+
+RIGHT = [e for e in EXHIBITS if e.code is None]
+WRONG = [e for e in EXHIBITS if e.code is not None]
+LAYOUTS = ["interleaved", "half"]
+
+
+@functools.cache
+def report_on(name):
+    return diagnose(**next(e for e in EXHIBITS if e.name == name).make())
+
+
+def named(exhibits):
+    return pytest.mark.parametrize("exhibit", exhibits, ids=lambda e: f"{e.name}: {e.code}")
+
+
+# The museum
+
+
+@named(RIGHT)
+def test_a_right_rotation_is_measured_and_not_blamed(exhibit):
+    report = report_on(exhibit.name)
+    assert report.ok, report
+    if exhibit.layout is not None:
+        assert report.layout == exhibit.layout
+    if exhibit.base is not None:
+        assert report.base == pytest.approx(exhibit.base, rel=1e-6)
+    assert set(exhibit.notes) <= set(report.codes)
+    assert len(report.codes) <= max(2, len(exhibit.notes) + 1)
+    for name, value in exhibit.more.items():
+        assert getattr(report, name) == pytest.approx(value, rel=1e-6)
+
+
+@named(WRONG)
+def test_a_wrong_rotation_is_named_once(exhibit):
+    report = report_on(exhibit.name)
+    assert [f.code for f in report.findings if f.severity == "wrong"] == [exhibit.code], report
+    assert report.codes[0] == exhibit.code and not report.ok
+    assert report.findings[0].sentence and report.findings[0].cause
+    if exhibit.layout is not None:
+        assert report.layout == exhibit.layout
+    if exhibit.base is not None:
+        assert report.base == pytest.approx(exhibit.base, rel=1e-6)
+
+
+@named(EXHIBITS)
+def test_everything_found_is_printed_and_shown(exhibit):
+    report = report_on(exhibit.name)
+    shown = html.unescape(report._repr_html_())
+    for text in (str(report), shown):
+        assert ("This rotation is right" in text) == report.ok
+        for finding in report.findings:
+            assert finding.code in text and finding.sentence in text and finding.cause in text
+            assert all(name in text for name in finding.evidence)
+    tags = re.findall(r"</?(\w+)", report._repr_html_())
+    assert all(tags.count(tag) % 2 == 0 for tag in set(tags) - {"br"})
+
+
+def test_there_are_enough_exhibits_and_codes_are_stable_words():
+    assert len(RIGHT) >= 12 and len(WRONG) >= 20
+    for exhibit in WRONG:
+        assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)+", exhibit.code)
+    assert len({e.name for e in EXHIBITS}) == len(EXHIBITS)
+
+
+# What is measured
+
+
+@settings(max_examples=25, deadline=None, derandomize=True)
+@given(
+    base=st.floats(2, 8).map(lambda digits: 10**digits),
+    num_pairs=st.integers(2, 40),
+    still=st.sampled_from([0, 2, 6, 16]),
+    leading=st.booleans(),
+    layout=st.sampled_from(LAYOUTS),
+    direction=st.sampled_from([1, -1]),
+    factor=st.sampled_from([1.0, 1.2079]),
+    divisor=st.sampled_from([1.0, 4.0]),
+    in_float32=st.booleans(),
+)
+def test_any_geometric_rotation_is_recovered(
+    base, num_pairs, still, leading, layout, direction, factor, divisor, in_float32
+):
+    frequencies = inv_freq(2 * num_pairs, base) / divisor
+
+    def rotate(x, ids):
+        parts = x.split([2 * num_pairs, still] if leading else [still, 2 * num_pairs], dim=-1)
+        moving, resting = parts if leading else reversed(parts)
+        angles = ids[..., None] * direction * frequencies
+        if in_float32:
+            angles = ids[..., None].float() * direction * frequencies.float()
+        moving = turn(moving, angles, layout, factor)
+        return torch.cat((moving, resting) if leading else (resting, moving), dim=-1)
+
+    report = diagnose(rotate, head_dim=2 * num_pairs + still)
+    assert report.ok, report
+    assert report.layout == layout
+    assert report.base == pytest.approx(base, rel=1e-6)
+    assert report.factor == pytest.approx(divisor, rel=1e-6)
+    assert report.rotary_dim == 2 * num_pairs
+    assert report.direction == direction
+    assert report.attention_factor == pytest.approx(factor, rel=1e-6)
+    torch.testing.assert_close(report.inv_freq, frequencies, rtol=1e-6, atol=0)
+    assert ("clockwise" in report.codes) == (direction == -1)
+    assert ("partial" in report.codes) == (still > 0 and leading)
+    assert ("trailing-dimensions" in report.codes) == (still > 0 and not leading)
+    assert ("linearly-scaled" in report.codes) == (divisor > 1)
+    assert ("attention-factor" in report.codes) == (factor > 1)
+
+
+def test_low_precision_vectors_with_exact_tables_are_right():
+    assert diagnose(lambda x, ids: plain(x.bfloat16(), ids).to(x.dtype)).ok
+
+
+def test_since_says_where_positions_begin_to_fail():
+    rounded = {"bfloat16": 257, "float32": None}
+    for dtype, since in rounded.items():
+        report = diagnose(lambda x, ids, d=dtype: plain(x, ids.to(getattr(torch, d))))
+        assert (report.findings[0].since if report.findings else None) == since
+
+
+def test_a_profile_says_what_both_ends_are_divided_by():
+    assert "base 10000 at both ends" in report_on("YaRN with its factor").profile
+    inverted = report_on("YaRN's ramp inverted (litgpt)")
+    assert inverted.findings[0].evidence["factor"] == pytest.approx(8, rel=1e-5)
+
+
+def test_coarse_tables_blur_the_base_and_no_more():
+    def rotate(x, ids):
+        return plain(x.bfloat16(), ids).to(x.dtype)
+
+    report = diagnose(rotate)
+    assert report.base == pytest.approx(10_000, rel=0.01)
+    assert report.codes == ("tables-in-low-precision",)
+
+
+def test_two_series_side_by_side_are_not_called_scaled():
+    axes = torch.cat((inv_freq(32), inv_freq(32)))
+    report = diagnose(lambda x, ids: plain(x, ids, axes))
+    assert report.ok and report.base is None and report.codes == ("not-geometric",)
+    torch.testing.assert_close(report.inv_freq, axes, rtol=1e-6, atol=0)
+
+
+def test_a_short_table_is_probed_as_far_as_it_goes():
+    cos, sin = (t(torch.arange(300)[:, None] * PLAIN).float() for t in (torch.cos, torch.sin))
+
+    def rotate(x, ids):
+        if ids.max() >= 300:
+            raise IndexError("index out of range")
+        return plain(x, ids) if len(cos) == len(sin) else x
+
+    report = diagnose(rotate)
+    assert report.ok and report.positions == 256 and "table-ends" in report.codes
+
+
+def test_notes_on_what_is_right_but_surprising():
+    def in_place(x, ids):
+        return x.copy_(plain(x, ids))
+
+    def one_row(x, ids):
+        assert ids.dim() == 1, "one row only"
+        return plain(x, ids)
+
+    def widened(x, ids):
+        return plain(x, ids).float()
+
+    def refuses(x, ids):
+        assert x.dtype == torch.float32
+        return plain(x, ids)
+
+    def coarse(x, ids):
+        cos, sin = ((ids[..., None] * PLAIN).cos().bfloat16(), (ids[..., None] * PLAIN).sin())
+        cos, sin = cos.float().unsqueeze(-3), sin.bfloat16().float().unsqueeze(-3)
+        a, b = x.chunk(2, dim=-1)
+        return torch.cat((a * cos - b * sin, a * sin + b * cos), dim=-1).to(x.dtype)
+
+    def mirrored(x, ids):
+        order = [*range(32), *range(63, 31, -1)]
+        return plain(x[..., order], ids)[..., order]
+
+    for rotate, code in [
+        (in_place, "changes-its-input"),
+        (one_row, "rows-refused"),
+        (widened, "dtype-changed"),
+        (refuses, "bfloat16-refused"),
+        (coarse, "tables-in-low-precision"),
+        (mirrored, "unusual-pairs"),
+    ]:
+        report = diagnose(rotate)
+        assert report.ok and code in report.codes, report
+
+
+def test_further_bugs_have_their_names():
+    generator = torch.Generator().manual_seed(0)
+
+    def noisy(x, ids):
+        return plain(x, ids) + 0.01 * torch.randn(x.shape, generator=generator).to(x.dtype)
+
+    def decaying(x, ids):
+        return plain(x, ids) * 0.999 ** ids[..., None].float()
+
+    def squared(x, ids):
+        return plain(x, ids.double() ** 2 / 100)
+
+    for rotate, code in [
+        (noisy, "not-deterministic"),
+        (decaying, "norm-not-kept"),
+        (squared, "angles-drift"),
+        (lambda x, ids: plain(x, ids + 3), "positions-shifted"),
+        (lambda x, ids: plain(x, ids.double() + 0.5), "positions-shifted"),
+        (lambda x, ids: x.cumsum(-1) * (1 + ids[:, None]), "not-pairwise"),
+    ]:
+        assert diagnose(rotate).codes[:1] == (code,)
+
+
+def test_decoding_that_equals_the_full_pass_is_right():
+    assert diagnose(plain, decode=lambda x, ids: plain(x, ids)).ok
+
+
+def test_decoding_is_compared_with_the_rotation_of_k():
+    turned_back = (plain, lambda x, ids: plain(x, -ids))
+    assert "decode-differs" not in diagnose(turned_back, decode=turned_back[1]).codes
+    assert "decode-differs" in diagnose((plain, plain), decode=turned_back[1]).codes
+
+
+def test_a_decode_step_with_its_own_count_is_followed():
+    class Cache:
+        length = 0
+
+        def __call__(self, x, ids):
+            ids = torch.arange(self.length, self.length + x.shape[2])
+            self.length += x.shape[2]
+            return plain(x, ids)
+
+    assert diagnose(plain, decode=Cache()).ok
+
+
+# Expectations
+
+
+def test_an_expected_configuration_may_be_an_object_with_methods_or_values():
+    class Methods:
+        layout = "half"
+
+        def inv_freq(self, seq_len=None):
+            return PLAIN
+
+        def attention_factor(self, seq_len=None):
+            return 1.0
+
+    class Values:
+        layout, inv_freq, attention_factor = "half", PLAIN, 1.0
+
+    for expected in (Methods(), Values()):
+        assert diagnose(plain, expected=expected).ok
+        report = diagnose(plain, expected=expected, attention_factor=1.5)
+        assert report.codes[0] == "attention-factor-missing"
+    assert diagnose(plain, inv_freq=PLAIN[:16]).codes[0] == "width-not-as-expected"
+    crooked = PLAIN.clone()
+    crooked[3] *= 1.001
+    assert diagnose(plain, inv_freq=crooked).codes[0] == "frequencies-not-as-expected"
+    factor = diagnose(lambda x, ids: plain(x, ids, factor=1.1), attention_factor=1.2)
+    assert factor.codes[0] == "attention-factor-not-as-expected"
+
+
+def test_other_differences_of_q_and_k_are_named():
+    wide = (plain, lambda x, ids: plain(x, ids, PLAIN[:16]))
+    assert diagnose(wide).codes[0] == "q-and-k-widths-differ"
+    fast = (plain, lambda x, ids: plain(x, ids, inv_freq(64, 20_000.0)))
+    assert diagnose(fast).codes[0] == "q-and-k-frequencies-differ"
+    late = diagnose((plain, lambda x, ids: plain(x, ids + 1)))
+    assert late.findings[0].where == "k" and "(in k)" in str(late)
+
+
+# Adapters
+
+
+def test_adapters_give_the_same_report_as_the_rotation_itself():
+    def tables(x, ids):
+        assert ids.shape == (x.shape[0], x.shape[2])
+        return ids, None
+
+    def apply(q, k, ids, _):
+        return plain(q, ids), plain(k, ids)
+
+    expected = str(diagnose(plain))
+    assert str(diagnose(from_tables(apply, tables))) == expected
+    assert str(diagnose(from_module(lambda q, k, ids: apply(q, k, ids, None)))) == expected
+    swapped = seq_first(lambda x, ids: plain(x.transpose(1, 2), ids).transpose(1, 2))
+    assert str(diagnose(swapped)) == expected
+
+
+def test_the_adapter_sees_a_module_that_returns_k_as_it_was():
+    assert diagnose(from_module(lambda q, k, ids: (plain(q, ids), k))).codes == ("k-not-rotated",)
+
+
+# Refusals
+
+
+@pytest.mark.parametrize(
+    ("rotate", "error", "message"),
+    [
+        (3, TypeError, "rotate must be callable, got 3"),
+        ((plain, 3), TypeError, "rotate of k must be callable, got 3"),
+        ((plain,) * 3, TypeError, "rotate must be a function or a pair of them, got 3"),
+        (lambda x: x, TypeError, r"rotate must take \(x, position_ids\): too many positional"),
+        (lambda q, k, cos, sin: q, TypeError, "missing a required argument: .*; from_tables and"),
+        (lambda x, ids: None, TypeError, "rotate must return a tensor, got None"),
+        (lambda x, ids: (x, x), TypeError, "got tuple .*; see from_tables and from_module"),
+        (lambda x, ids: x[0], ValueError, r"keep the shape of x, got \(3, 5, 64\) for x \(1, 3, 5"),
+        (
+            lambda x, ids: 1 / 0,
+            ValueError,
+            r"rotate raised ZeroDivisionError for x \(1, 3, 5, 64\)",
+        ),
+        (lambda x, ids: x / 0, ValueError, "rotate must return finite numbers, got others"),
+    ],
+)
+def test_what_cannot_be_measured_is_refused(rotate, error, message):
+    with pytest.raises(error, match=message):
+        diagnose(rotate)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"head_dim": 1}, ValueError, "head_dim must be at least 2, got 1"),
+        ({"max_position": 31}, ValueError, "max_position must be at least 32, got 31"),
+        ({"layout": "neox"}, ValueError, 'must be "interleaved" or "half", got \'neox\''),
+        ({"decode": 3}, TypeError, "decode must be callable, got 3"),
+        ({"decode": lambda x, ids: None}, TypeError, "decode must return a tensor, got None"),
+    ],
+)
+def test_wrong_options_are_refused(options, error, message):
+    with pytest.raises(error, match=message):
+        diagnose(plain, **options)
+
+
+# The report is data
+
+
+def test_reports_are_values():
+    finding = Finding("off-by-one", "wrong", "A <b>late</b> one.", {"shift": 1.0}, since=0)
+    report = Report(head_dim=8, findings=(finding,))
+    assert not report.ok and report.codes == ("off-by-one",)
+    assert "<b>late" not in report._repr_html_() and "since position: 0" in str(report)
+    assert Report(head_dim=8).ok and "with notes" not in str(Report(head_dim=8))
+    with pytest.raises(AttributeError):
+        report.layout = "half"
+
+
+def test_the_same_rotation_gives_the_same_report_and_global_randomness_is_left_alone():
+    torch.manual_seed(1)
+    state = torch.get_rng_state()
+    assert str(diagnose(plain)) == str(diagnose(plain))
+    assert torch.equal(torch.get_rng_state(), state)

@@ -1,0 +1,675 @@
+"""Every method against transformers, against the papers' formulas as loops, at its limits."""
+
+import math
+import warnings
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from transformers import LlamaConfig
+from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
+from transformers.models.hunyuan_v1_dense.configuration_hunyuan_v1_dense import (
+    HunYuanDenseV1Config,
+)
+from transformers.models.hunyuan_v1_dense.modeling_hunyuan_v1_dense import (
+    HunYuanDenseV1RotaryEmbedding,
+)
+from transformers.models.llama.modeling_llama import LlamaRotaryEmbedding
+from transformers.utils import logging
+
+from ropelib import frequencies, scaling
+
+torch.set_num_threads(1)
+logging.set_verbosity_error()
+
+YARN = {"factor": 8.0, "original_max_seq_len": 4096}
+LLAMA3 = {
+    "factor": 8.0,
+    "original_max_seq_len": 8192,
+    "low_freq_factor": 1.0,
+    "high_freq_factor": 4.0,
+}
+widths = st.sampled_from([4, 20, 64, 128, 256])
+bases = st.floats(1e3, 1e8)
+factors = st.floats(1, 64)
+lengths = st.integers(1024, 262_144)
+
+
+def theirs(rotary_dim, base, max_seq_len=1_000_000, seq_len=None, **parameters):
+    """`inv_freq` and attention factor of the installed transformers."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        config = LlamaConfig(
+            head_dim=rotary_dim,
+            max_position_embeddings=max_seq_len,
+            rope_parameters={"rope_theta": base, **parameters},
+        )
+        rope_type = parameters["rope_type"]
+        if rope_type == "default":
+            return LlamaRotaryEmbedding.compute_default_rope_parameters(config)
+        return ROPE_INIT_FUNCTIONS[rope_type](config, seq_len=seq_len)
+
+
+def assert_same(ours, theirs):
+    assert ours[0].dtype == torch.float64
+    torch.testing.assert_close(ours[0], theirs[0].double(), rtol=1e-6, atol=0)
+    assert ours[1] == pytest.approx(theirs[1], abs=1e-7)
+
+
+def assert_same_but_for_their_ramp(ours, theirs, rotary_dim, base):
+    # Their ramp is float32: between its ends it errs by 1e-7 of the unscaled frequency.
+    allowed = 1e-6 * ours[0] + 3e-7 * frequencies.inv_freq(rotary_dim, base)
+    assert ((ours[0] - theirs[0].double()).abs() <= allowed).all()
+    assert ours[1] == pytest.approx(theirs[1], abs=1e-7)
+
+
+def ratio(scaled, rotary_dim, base=10_000.0):
+    return scaled[0] / frequencies.inv_freq(rotary_dim, base)
+
+
+# transformers
+
+
+def test_all_types_that_transformers_ships_are_here():
+    ours = {"linear", "dynamic", "yarn", "longrope", "llama3", "proportional"}
+    assert set(ROPE_INIT_FUNCTIONS) == ours
+
+
+@settings(max_examples=25, deadline=None)
+@given(widths, bases)
+def test_default_equals_transformers(rotary_dim, base):
+    assert_same(scaling.default(rotary_dim, base), theirs(rotary_dim, base, rope_type="default"))
+
+
+@settings(max_examples=25, deadline=None)
+@given(widths, bases, factors)
+def test_linear_equals_transformers(rotary_dim, base, factor):
+    ours = scaling.linear(rotary_dim, base, factor=factor)
+    assert_same(ours, theirs(rotary_dim, base, rope_type="linear", factor=factor))
+
+
+@settings(max_examples=25, deadline=None)
+@given(widths, st.floats(1e3, 1e6), factors, lengths, st.none() | lengths)
+def test_dynamic_equals_transformers(rotary_dim, base, factor, max_seq_len, seq_len):
+    ours = scaling.dynamic_ntk(
+        rotary_dim, base, factor=factor, seq_len=seq_len or max_seq_len, max_seq_len=max_seq_len
+    )
+    reference = theirs(rotary_dim, base, max_seq_len, seq_len, rope_type="dynamic", factor=factor)
+    assert_same(ours, reference)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    widths,
+    bases,
+    factors,
+    lengths,
+    st.floats(8, 64),
+    st.floats(0.25, 4),
+    st.booleans(),
+    st.none() | st.floats(0.5, 2),
+    st.none() | st.tuples(st.floats(0.1, 2), st.floats(0.1, 2)),
+)
+def test_yarn_equals_transformers(
+    rotary_dim, base, factor, original, fast, slow, truncate, attention_factor, mscales
+):
+    if attention_factor is not None:
+        mscales = None
+    mscale, mscale_all_dim = mscales or (None, None)
+    options = dict(
+        factor=factor,
+        beta_fast=fast,
+        beta_slow=slow,
+        truncate=truncate,
+        attention_factor=attention_factor,
+        mscale=mscale,
+        mscale_all_dim=mscale_all_dim,
+    )
+    ours = scaling.yarn(rotary_dim, base, original_max_seq_len=original, **options)
+    reference = theirs(
+        rotary_dim,
+        base,
+        rope_type="yarn",
+        original_max_position_embeddings=original,
+        **{name: value for name, value in options.items() if value is not None},
+    )
+    assert_same_but_for_their_ramp(ours, reference, rotary_dim, base)
+
+
+@settings(max_examples=25, deadline=None)
+@given(widths, bases, factors, lengths, st.floats(0.1, 2), st.floats(2.5, 16))
+def test_llama3_equals_transformers(rotary_dim, base, factor, original, low, high):
+    ours = scaling.llama3(
+        rotary_dim,
+        base,
+        factor=factor,
+        original_max_seq_len=original,
+        low_freq_factor=low,
+        high_freq_factor=high,
+    )
+    reference = theirs(
+        rotary_dim,
+        base,
+        rope_type="llama3",
+        factor=factor,
+        original_max_position_embeddings=original,
+        low_freq_factor=low,
+        high_freq_factor=high,
+    )
+    assert_same_but_for_their_ramp(ours, reference, rotary_dim, base)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.data(), widths, bases, factors, lengths, st.booleans(), st.none() | st.floats(0.5, 2))
+def test_longrope_equals_transformers(
+    data, rotary_dim, base, factor, original, is_long, attention_factor
+):
+    numbers = st.lists(st.floats(1, 70), min_size=rotary_dim // 2, max_size=rotary_dim // 2)
+    options = dict(short_factor=data.draw(numbers), long_factor=data.draw(numbers), factor=factor)
+    if attention_factor is not None:
+        options["attention_factor"] = attention_factor
+    seq_len = original + is_long
+    ours = scaling.longrope(
+        rotary_dim, base, original_max_seq_len=original, seq_len=seq_len, **options
+    )
+    reference = theirs(
+        rotary_dim,
+        base,
+        seq_len=seq_len,
+        rope_type="longrope",
+        original_max_position_embeddings=original,
+        **options,
+    )
+    assert_same(ours, reference)
+
+
+@settings(max_examples=25, deadline=None)
+@given(widths, bases, st.floats(0, 1), factors)
+def test_proportional_equals_transformers(head_dim, base, share, factor):
+    ours = scaling.proportional(head_dim, base, partial_rotary_factor=share, factor=factor)
+    reference = theirs(
+        head_dim,
+        base,
+        rope_type="proportional",
+        partial_rotary_factor=share,
+        factor=factor,
+    )
+    assert_same(ours, reference)
+
+
+@settings(max_examples=25, deadline=None)
+@given(widths, st.floats(1, 1000))
+def test_ntk_alpha_equals_transformers(rotary_dim, alpha):
+    config = HunYuanDenseV1Config(
+        head_dim=rotary_dim, rope_parameters={"rope_theta": 10_000.0, "rope_type": "default"}
+    )
+    config.rope_parameters["alpha"] = alpha
+    reference = HunYuanDenseV1RotaryEmbedding.compute_ntk_alpha_rope_parameters(config)
+    assert_same(scaling.ntk_alpha(rotary_dim, alpha=alpha), reference)
+
+
+def test_theirs_is_float32_and_drifts_where_ours_does_not():
+    # The slow pairs of Llama 3.1 at position 131071, against 50 digits.
+    import mpmath
+
+    ours, _ = scaling.default(128, 500_000.0)
+    reference, _ = theirs(128, 500_000.0, rope_type="default")
+    with mpmath.workdps(50):
+        exact = [131_071 * mpmath.mpf(500_000) ** (mpmath.mpf(-i) / 64) for i in range(64)]
+        our_errors = [
+            abs(131_071 * mpmath.mpf(f) - e) for f, e in zip(ours.tolist(), exact, strict=True)
+        ]
+        their_errors = [
+            abs(131_071 * mpmath.mpf(f) - e) for f, e in zip(reference.tolist(), exact, strict=True)
+        ]
+    assert max(our_errors) < 1e-10
+    assert max(their_errors) > 1e-3
+
+
+# The papers' formulas, as loops
+
+
+def yarn_by_loop(rotary_dim, base, factor, original, fast=32.0, slow=1.0, truncate=True):
+    def turns(i):  # equation 17, at any real index
+        return original / (2 * math.pi * base ** (2 * i / rotary_dim))
+
+    def where(wanted):  # by bisection instead of the logarithm
+        low, high = -1000.0 * rotary_dim, 1000.0 * rotary_dim
+        for _ in range(200):
+            middle = (low + high) / 2
+            try:
+                many = turns(middle) > wanted
+            except OverflowError:
+                many = middle < 0
+            low, high = (middle, high) if many else (low, middle)
+        return low
+
+    start, end = where(fast), where(slow)
+    if truncate:
+        start, end = math.floor(start), math.ceil(end)
+    start, end = max(start, 0), min(end, rotary_dim - 1)
+    result = []
+    for i in range(rotary_dim // 2):
+        trained = base ** (-2 * i / rotary_dim)
+        if i <= start:
+            result.append(trained)
+        elif i >= end:
+            result.append(trained / factor)
+        else:
+            kept = (end - i) / (end - start)  # equation 20, gamma
+            result.append((1 - kept) * trained / factor + kept * trained)
+    return result
+
+
+@pytest.mark.parametrize("truncate", [True, False])
+@pytest.mark.parametrize(
+    ("rotary_dim", "base", "factor", "original"),
+    [(128, 10_000.0, 16.0, 4096), (64, 10_000.0, 40.0, 4096), (64, 150_000.0, 32.0, 4096)],
+)
+def test_yarn_equals_the_paper_as_a_loop(rotary_dim, base, factor, original, truncate):
+    expected = yarn_by_loop(rotary_dim, base, factor, original, truncate=truncate)
+    ours, attention_factor = scaling.yarn(
+        rotary_dim, base, factor=factor, original_max_seq_len=original, truncate=truncate
+    )
+    torch.testing.assert_close(ours.tolist(), expected, rtol=1e-12, atol=0)
+    temperature = (0.1 * math.log(factor) + 1) ** -2  # equation 22
+    assert attention_factor**2 == pytest.approx(1 / temperature, rel=1e-12)
+
+
+def test_an_inverted_yarn_ramp_is_caught():
+    # The blend with its ends exchanged, as one published library has it.
+    kept = yarn_by_loop(128, 10_000.0, 10.0, 2048)
+    ours, _ = scaling.yarn(128, factor=10.0, original_max_seq_len=2048)
+    trained, _ = scaling.default(128)
+    inverted = trained + trained / 10 - torch.tensor(kept, dtype=torch.float64)
+    assert inverted[0].item() == pytest.approx(0.1)
+    assert (ours / inverted - 1).abs().max() > 5
+
+
+def test_ntk_by_parts_equals_the_paper_as_a_loop():
+    expected = []
+    for i in range(64):
+        theta = 10_000.0 ** (-2 * i / 128)
+        r = 4096 / (2 * math.pi / theta)  # equation 17
+        if r < 1:  # equation 18
+            gamma = 0.0
+        elif r > 32:
+            gamma = 1.0
+        else:
+            gamma = (r - 1) / (32 - 1)
+        expected.append((1 - gamma) * theta / 8 + gamma * theta)  # equation 20
+    ours, attention_factor = scaling.ntk_by_parts(128, **YARN)
+    torch.testing.assert_close(ours.tolist(), expected, rtol=1e-12, atol=0)
+    assert attention_factor == 1
+
+
+def test_the_papers_ramp_and_the_shipped_ramp_differ_between_their_ends_only():
+    paper, shipped = scaling.ntk_by_parts(128, **YARN)[0], scaling.yarn(128, **YARN)[0]
+    turns = frequencies.turns(frequencies.inv_freq(128), 4096)
+    ends = (turns > 40) | (turns < 0.8)
+    assert torch.equal(paper[ends], shipped[ends])
+    assert (paper / shipped - 1).abs().max() > 0.2
+
+
+def test_llama3_equals_metas_formula_as_a_loop():
+    expected = []
+    for i in range(64):
+        trained = 500_000.0 ** (-2 * i / 128)
+        wavelength = 2 * math.pi / trained
+        if wavelength < 8192 / 4:
+            expected.append(trained)
+        elif wavelength > 8192 / 1:
+            expected.append(trained / 8)
+        else:
+            smooth = (8192 / wavelength - 1) / (4 - 1)
+            expected.append((1 - smooth) * trained / 8 + smooth * trained)
+    ours, _ = scaling.llama3(128, 500_000.0, **LLAMA3)
+    torch.testing.assert_close(ours.tolist(), expected, rtol=1e-12, atol=0)
+
+
+# Limits
+
+
+@pytest.mark.parametrize(
+    "scale",
+    [
+        lambda **f: scaling.linear(64, **f),
+        lambda **f: scaling.ntk_aware(64, **f),
+        lambda **f: scaling.ntk_fixed(64, **f),
+        lambda factor: scaling.ntk_alpha(64, alpha=factor),
+        lambda **f: scaling.dynamic_ntk(64, **f, seq_len=100, max_seq_len=100),
+        lambda **f: scaling.ntk_by_parts(64, **f, original_max_seq_len=4096),
+        lambda **f: scaling.yarn(64, **f, original_max_seq_len=4096),
+        lambda **f: scaling.llama3(64, 10_000.0, **LLAMA3 | f),
+        lambda **f: scaling.proportional(64, **f),
+        lambda **f: scaling.longrope(
+            64, **f, short_factor=[1] * 32, long_factor=[1] * 32, original_max_seq_len=4096
+        ),
+    ],
+)
+def test_factor_one_is_default(scale):
+    inv_freq, attention_factor = scale(factor=1.0)
+    torch.testing.assert_close(inv_freq, frequencies.inv_freq(64), rtol=1e-15, atol=0)
+    assert attention_factor == 1
+    changed, _ = scale(factor=2.0)
+    is_listed = torch.equal(changed, inv_freq)  # dynamic within its length, and listed factors
+    assert is_listed or (changed < inv_freq).any()
+
+
+def test_linear_is_default_divided():
+    assert torch.equal(scaling.linear(128, factor=8.0)[0] * 8, scaling.default(128)[0])
+
+
+@pytest.mark.parametrize("factor", [1.0, 2.0, 8.0])
+def test_dynamic_below_the_trained_length_is_default(factor):
+    def scaled(seq_len):
+        return scaling.dynamic_ntk(128, factor=factor, seq_len=seq_len, max_seq_len=4096)[0]
+
+    for seq_len in (1, 4095, 4096):
+        assert torch.equal(scaled(seq_len), scaling.default(128)[0])
+    assert (scaled(4097)[1:] < scaling.default(128)[0][1:]).all()
+
+
+def test_dynamic_with_factor_one_is_ntk_aware_by_the_ratio_of_lengths():
+    ours, _ = scaling.dynamic_ntk(128, factor=1.0, seq_len=32_768, max_seq_len=4096)
+    torch.testing.assert_close(ours, scaling.ntk_aware(128, factor=8.0)[0], rtol=1e-14, atol=0)
+
+
+def test_the_two_ntk_formulas_agree_at_the_last_pair_only():
+    aware = ratio(scaling.ntk_aware(128, factor=8.0), 128)
+    fixed = ratio(scaling.ntk_fixed(128, factor=8.0), 128)
+    assert aware[0].item() == 1 and round(fixed[0].item(), 4) == 0.9680
+    assert aware[-1].item() == pytest.approx(0.125, rel=1e-12)
+    assert fixed[-1].item() == pytest.approx(0.125, rel=1e-12)
+    assert (fixed[:-1] < aware[:-1]).all()
+    for i in range(64):
+        assert aware[i].item() == pytest.approx(8 ** (-2 * i / 126), rel=1e-12)
+        assert fixed[i].item() == pytest.approx(8 ** (-2 * (i + 1) / 128), rel=1e-12)
+
+
+@settings(max_examples=40, deadline=None)
+@given(widths, bases, factors, lengths, st.booleans())
+def test_yarn_stays_between_default_and_linear_and_meets_both(
+    rotary_dim, base, factor, original, truncate
+):
+    ours, _ = scaling.yarn(
+        rotary_dim, base, factor=factor, original_max_seq_len=original, truncate=truncate
+    )
+    trained = frequencies.inv_freq(rotary_dim, base)
+    assert (ours <= trained * (1 + 1e-15)).all()
+    assert (ours >= trained / factor * (1 - 1e-15)).all()
+    turns = frequencies.turns(trained, original)
+    assert ours[0] == trained[0]
+    assert torch.equal(ours[turns >= 32], trained[turns >= 32]) or not truncate
+    slow = turns < 1
+    if truncate and rotary_dim > 4:
+        end = min(rotary_dim - 1, math.ceil(_index(1, rotary_dim, base, original)))
+        slow = torch.arange(len(trained)) >= end
+    torch.testing.assert_close(ours[slow], trained[slow] / factor, rtol=1e-14, atol=0)
+
+
+def _index(turns, rotary_dim, base, original):
+    return rotary_dim * math.log(original / (2 * math.pi * turns)) / (2 * math.log(base))
+
+
+def test_truncate_moves_the_ramp():
+    cut = scaling.yarn(64, 150_000.0, factor=32.0, original_max_seq_len=4096)[0]
+    exact = scaling.yarn(64, 150_000.0, factor=32.0, original_max_seq_len=4096, truncate=False)[0]
+    assert (cut / exact - 1).abs().max() > 0.01
+
+
+def test_where_the_ramp_leaves_the_head_transformers_slows_the_wrong_pairs():
+    # Every pair turns often within so long a length, so none should be slowed; theirs all are.
+    base, original = 10.0, 1_000_000
+    assert frequencies.turns(frequencies.inv_freq(64, base), original).min() > 32
+    reference, _ = theirs(
+        64, base, rope_type="yarn", factor=4.0, original_max_position_embeddings=original
+    )
+    torch.testing.assert_close(
+        reference.double() * 4, frequencies.inv_freq(64, base), rtol=1e-6, atol=0
+    )
+    with pytest.raises(ValueError, match=r"ramp from 32.0 to 1.0 turns must lie within the head"):
+        scaling.yarn(64, base, factor=4.0, original_max_seq_len=original)
+
+
+def test_yarn_attention_factors():
+    def attention_factor(**options):
+        return scaling.yarn(64, factor=40.0, original_max_seq_len=4096, **options)[1]
+
+    assert attention_factor() == 0.1 * math.log(40) + 1
+    assert attention_factor(attention_factor=1.25) == 1.25
+    assert attention_factor(mscale=1.0, mscale_all_dim=1.0) == 1
+    expected = (0.1 * 2 * math.log(40) + 1) / (0.1 * 0.5 * math.log(40) + 1)
+    assert attention_factor(mscale=2.0, mscale_all_dim=0.5) == pytest.approx(expected, rel=1e-15)
+
+
+def test_llama3_bands():
+    ratios = ratio(scaling.llama3(128, 500_000.0, **LLAMA3), 128, 500_000.0)
+    wavelengths = frequencies.wavelength(frequencies.inv_freq(128, 500_000.0))
+    fast, slow = wavelengths < 8192 / 4, wavelengths > 8192
+    assert (ratios[fast] == 1).all() and (ratios[slow] == 1 / 8).all()
+    between = ratios[~fast & ~slow]
+    assert len(between) and ((between > 1 / 8) & (between < 1)).all()
+    assert (between.diff() < 0).all()
+
+
+def test_llama3_is_ntk_by_parts_under_other_names():
+    parts = scaling.ntk_by_parts(
+        128, 500_000.0, factor=8.0, original_max_seq_len=8192, beta_fast=4.0, beta_slow=1.0
+    )
+    assert torch.equal(scaling.llama3(128, 500_000.0, **LLAMA3)[0], parts[0])
+
+
+def test_longrope_chooses_its_list_by_length_and_keeps_its_attention_factor():
+    options = dict(
+        short_factor=[1.0, 1.5], long_factor=[2.0, 64.0], factor=32.0, original_max_seq_len=4096
+    )
+    trained = frequencies.inv_freq(4)
+    for seq_len, slowdown in ((None, [1, 1.5]), (4096, [1, 1.5]), (4097, [2, 64])):
+        inv_freq, attention_factor = scaling.longrope(4, **options, seq_len=seq_len)
+        expected = trained / torch.tensor(slowdown, dtype=torch.float64)
+        torch.testing.assert_close(inv_freq, expected, rtol=1e-15, atol=0)
+        assert attention_factor == pytest.approx(math.sqrt(1 + 5 / 12), rel=1e-15)
+
+
+def test_proportional_is_not_partial_rotation():
+    proportional, _ = scaling.proportional(128, 1e6, partial_rotary_factor=0.25)
+    partial, _ = scaling.default(32, 1e6)
+    assert torch.equal(proportional[:16], frequencies.inv_freq(128, 1e6)[:16])
+    assert (proportional[16:] == 0).all() and len(proportional) == 64
+    assert (proportional[1:16] / partial[1:] > 1.9).all()
+
+
+def test_clipped_stops_what_never_completes_a_turn():
+    ours, _ = scaling.clipped(128, original_max_seq_len=4096)
+    trained = frequencies.inv_freq(128)
+    assert torch.equal(ours[:46], trained[:46]) and (ours[46:] == 0).all()
+    assert torch.equal(scaling.clipped(128, original_max_seq_len=60_000)[0], trained)
+
+
+# Errors
+
+LONGROPE = dict(short_factor=[1] * 2, long_factor=[1] * 2, factor=2.0, original_max_seq_len=64)
+BAD = [
+    (scaling.linear, {"factor": "2"}, TypeError, "factor must be a real number, got '2'"),
+    (scaling.linear, {"factor": True}, TypeError, "factor must be a real number, got True"),
+    (scaling.linear, {"factor": 0.5}, ValueError, "factor must be at least 1, got 0.5"),
+    (scaling.linear, {"factor": math.nan}, ValueError, "factor must be finite, got nan"),
+    (scaling.ntk_aware, {"factor": math.inf}, ValueError, "factor must be finite, got inf"),
+    (scaling.ntk_aware, {"factor": [2]}, TypeError, "factor must be a real number"),
+    (scaling.ntk_fixed, {"factor": -1}, ValueError, "factor must be at least 1, got -1"),
+    (scaling.ntk_fixed, {"factor": None}, TypeError, "factor must be a real number, got None"),
+    (scaling.ntk_alpha, {"alpha": 0}, ValueError, "alpha must be at least 1, got 0"),
+    (scaling.ntk_alpha, {"alpha": "9"}, TypeError, "alpha must be a real number"),
+    (
+        scaling.dynamic_ntk,
+        {"factor": 2.0, "seq_len": 1.5, "max_seq_len": 4},
+        TypeError,
+        "seq_len must be an integer, got 1.5",
+    ),
+    (
+        scaling.dynamic_ntk,
+        {"factor": 2.0, "seq_len": 4, "max_seq_len": 0},
+        ValueError,
+        "max_seq_len must be positive, got 0",
+    ),
+    (
+        scaling.dynamic_ntk,
+        {"factor": 0.0, "seq_len": 4, "max_seq_len": 4},
+        ValueError,
+        "factor must be at least 1, got 0",
+    ),
+    (scaling.ntk_by_parts, YARN | {"factor": 0}, ValueError, "factor must be at least 1"),
+    (scaling.ntk_by_parts, YARN | {"beta_slow": "1"}, TypeError, "beta_slow must be a real"),
+    (
+        scaling.ntk_by_parts,
+        YARN | {"beta_fast": 1, "beta_slow": 1},
+        ValueError,
+        "beta_slow must be below beta_fast",
+    ),
+    (scaling.yarn, YARN | {"beta_fast": 0}, ValueError, "beta_fast must be positive, got 0"),
+    (
+        scaling.yarn,
+        YARN | {"beta_fast": 1, "beta_slow": 32},
+        ValueError,
+        "beta_slow must be at most beta_fast",
+    ),
+    (scaling.yarn, YARN | {"truncate": 0}, TypeError, "truncate must be True or False, got 0"),
+    (
+        scaling.yarn,
+        YARN | {"original_max_seq_len": True},
+        TypeError,
+        "original_max_seq_len must be an integer, got True",
+    ),
+    (
+        scaling.yarn,
+        YARN | {"original_max_seq_len": -1},
+        ValueError,
+        "original_max_seq_len must be positive, got -1",
+    ),
+    (scaling.yarn, YARN | {"base": 1.0}, ValueError, "base must be above 1 for YaRN, got 1.0"),
+    (scaling.yarn, YARN | {"mscale": 1.0}, ValueError, "mscale_all_dim must be given together"),
+    (
+        scaling.yarn,
+        YARN | {"mscale": 1.0, "mscale_all_dim": 0.0},
+        ValueError,
+        "mscale_all_dim must be positive, got 0.0",
+    ),
+    (
+        scaling.yarn,
+        YARN | {"mscale": 1.0, "mscale_all_dim": 1.0, "attention_factor": 1.0},
+        ValueError,
+        "attention_factor and mscale must not both be given",
+    ),
+    (
+        scaling.yarn,
+        YARN | {"attention_factor": 0.0},
+        ValueError,
+        "attention_factor must be positive, got 0.0",
+    ),
+    (scaling.llama3, LLAMA3 | {"factor": math.nan}, ValueError, "factor must be finite"),
+    (
+        scaling.llama3,
+        LLAMA3 | {"low_freq_factor": 4.0},
+        ValueError,
+        "low_freq_factor must be below high_freq_factor",
+    ),
+    (
+        scaling.llama3,
+        LLAMA3 | {"high_freq_factor": "4"},
+        TypeError,
+        "high_freq_factor must be a real number, got '4'",
+    ),
+    (scaling.longrope, LONGROPE | {"factor": 0}, ValueError, "factor must be positive, got 0"),
+    (
+        scaling.longrope,
+        LONGROPE | {"long_factor": [1] * 3},
+        ValueError,
+        "long_factor must have 2 numbers, one per pair, got 3",
+    ),
+    (
+        scaling.longrope,
+        LONGROPE | {"short_factor": [1, 0]},
+        ValueError,
+        r"short_factor\[1\] must be positive, got 0",
+    ),
+    (
+        scaling.longrope,
+        LONGROPE | {"short_factor": "11"},
+        TypeError,
+        "short_factor must be a list of numbers",
+    ),
+    (
+        scaling.longrope,
+        LONGROPE | {"original_max_seq_len": 1},
+        ValueError,
+        "original_max_seq_len must be above 1",
+    ),
+    (scaling.longrope, LONGROPE | {"seq_len": 0}, ValueError, "seq_len must be positive, got 0"),
+    (
+        scaling.proportional,
+        {"partial_rotary_factor": 1.5},
+        ValueError,
+        "partial_rotary_factor must lie within 0 .. 1, got 1.5",
+    ),
+    (
+        scaling.proportional,
+        {"partial_rotary_factor": None},
+        TypeError,
+        "partial_rotary_factor must be a real number",
+    ),
+    (scaling.proportional, {"factor": 0.1}, ValueError, "factor must be at least 1, got 0.1"),
+    (scaling.clipped, {"original_max_seq_len": 1.0}, TypeError, "must be an integer, got 1.0"),
+    (scaling.clipped, {"original_max_seq_len": 0}, ValueError, "must be positive, got 0"),
+]
+
+
+@pytest.mark.parametrize(("scale", "options", "error", "message"), BAD)
+def test_bad_numbers_are_refused_by_name_value_and_rule(scale, options, error, message):
+    with pytest.raises(error, match=message):
+        scale(4, **options)
+
+
+@pytest.mark.parametrize(
+    "scale",
+    [
+        lambda d, b: scaling.default(d, b),
+        lambda d, b: scaling.linear(d, b, factor=2.0),
+        lambda d, b: scaling.ntk_aware(d, b, factor=2.0),
+        lambda d, b: scaling.ntk_fixed(d, b, factor=2.0),
+        lambda d, b: scaling.yarn(d, b, **YARN),
+        lambda d, b: scaling.llama3(d, b, **LLAMA3),
+        lambda d, b: scaling.proportional(d, b),
+        lambda d, b: scaling.clipped(d, b, original_max_seq_len=64),
+    ],
+)
+def test_widths_and_bases_are_checked_everywhere(scale):
+    with pytest.raises(ValueError, match="rotary_dim must be even, got 7"):
+        scale(7, 10_000.0)
+    with pytest.raises(ValueError, match="rotary_dim must be positive, got 0"):
+        scale(0, 10_000.0)
+    with pytest.raises(TypeError, match="rotary_dim must be an integer"):
+        scale(8.0, 10_000.0)
+    with pytest.raises(ValueError, match="base must be positive and finite, got -"):
+        scale(8, -10_000.0)
+
+
+@pytest.mark.parametrize(
+    "scale",
+    [
+        lambda: scaling.ntk_aware(2, factor=2.0),
+        lambda: scaling.ntk_alpha(2, alpha=2.0),
+        lambda: scaling.dynamic_ntk(2, factor=2.0, seq_len=4, max_seq_len=2),
+    ],
+)
+def test_a_single_pair_cannot_stretch_its_base(scale):
+    with pytest.raises(ValueError, match="rotary_dim must be above 2"):
+        scale()
+
+
+def test_yarn_mscale_checks_its_numbers():
+    with pytest.raises(ValueError, match="factor must be at least 1, got 0"):
+        scaling.yarn_mscale(0)
+    with pytest.raises(TypeError, match="mscale must be a real number"):
+        scaling.yarn_mscale(2.0, "1")
