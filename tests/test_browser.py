@@ -238,6 +238,19 @@ def disarrange(widget):
     widget.still()
 
 
+def retype(widget, name, before):
+    """Type over a text box that has the focus, look, and put its text back."""
+    control = widget.control(name)
+    text = control.input_value()
+    widget.page.keyboard.press("Control+A")
+    widget.page.keyboard.type("{")
+    changed = widget.changes(before, name)
+    control.fill(text)
+    control.blur()  # a text box that is left is read at once
+    widget.still()
+    return changed
+
+
 def by_keyboard(widget, name, kind):
     control = widget.control(name)
     pressed = {"button": "Enter", "checkbox": " "}
@@ -247,6 +260,8 @@ def by_keyboard(widget, name, kind):
     else:
         control.focus()
     before = widget.snapshot(without=name)
+    if kind == "textarea":
+        return retype(widget, name, before)
     if kind in pressed:
         widget.page.keyboard.press(pressed[kind])
         return widget.changes(before, name)
@@ -284,6 +299,8 @@ def by_pointer(widget, name, kind, touch=False):
         drag(page, at, to, touch)
     else:
         press(*at)
+    if kind == "textarea":
+        return retype(widget, name, before)
     return widget.changes(before, name)
 
 
@@ -437,7 +454,7 @@ def inspector_oracle(inputs):
         "pair_wavelength": wavelength(scaled)[pair].item(),
         "pair_stretch": (plain / scaled)[pair].item(),
         "pair_turns": turns(scaled, config.max_seq_len)[pair].item(),
-        "wave": wavelength(scaled).tolist(),
+        "wave": scaled.tolist(),
     }
 
 
@@ -715,7 +732,6 @@ def css_color(color):
 
 _COLORS = """() => ({
   widget: [...document.querySelectorAll(".rope-widget-host")].map((host) => ({
-    q: getComputedStyle(host.querySelector(".rope-hand, .rope-shaft")).stroke,
     ink: getComputedStyle(host.querySelector(".rope-widget")).color,
     page: getComputedStyle(host.querySelector(".rope-frame")).backgroundColor,
   })),
