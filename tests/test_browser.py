@@ -245,10 +245,11 @@ def retype(widget, name, before):
     widget.page.keyboard.press("Control+A")
     widget.page.keyboard.type("{")
     changed = widget.changes(before, name)
+    mistyped = widget.snapshot(without=name)
     control.fill(text)
-    control.blur()  # a text box that is left is read at once
+    restored = widget.changes(mistyped, name)
     widget.still()
-    return changed
+    return changed and restored
 
 
 def by_keyboard(widget, name, kind):
