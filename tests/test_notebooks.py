@@ -142,14 +142,14 @@ def test_every_exercise_is_followed_by_its_folded_solution(name):
 
 
 def test_every_checker_is_used_by_a_chapter():
-    from ropelib.exercises import _CHECKERS
+    from ropelib.exercises.base import CHECKERS
 
     used = [
         CHECKED.search(cell.source)[2]
         for name in NOTEBOOKS
         for cell in code_cells(read(ROOT / name), "exercise")
     ]
-    assert sorted(used) == sorted(_CHECKERS), "each exercise stands once in the book"
+    assert sorted(used) == sorted(CHECKERS), "each exercise stands once in the book"
 
 
 # ---- text notebooks run during the build ------------------------------------------------------
