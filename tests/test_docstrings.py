@@ -13,6 +13,7 @@ CORE = [
     "ropelib.axes",
     "ropelib.config",
     "ropelib.diagnose",
+    *(name for name in MODULES if name.startswith("ropelib.encodings.")),
     "ropelib.frequencies",
     "ropelib.reference",
     "ropelib.rotation",

@@ -1,5 +1,31 @@
 """Position encodings, one file each, behind one interface (`base.PositionEncoding`)."""
 
+from ropelib.encodings.alibi import Alibi, alibi_slopes
 from ropelib.encodings.base import NoPosition, PositionEncoding, attend, signed_distance
+from ropelib.encodings.deberta import Deberta
+from ropelib.encodings.learned import LearnedAbsolute, extend_hierarchically
+from ropelib.encodings.rotary import Rotary
+from ropelib.encodings.shaw import Shaw
+from ropelib.encodings.sinusoidal import Sinusoidal, shift_matrix, sinusoids
+from ropelib.encodings.t5 import T5Bias, t5_bucket
+from ropelib.encodings.transformer_xl import TransformerXL
 
-__all__ = ["NoPosition", "PositionEncoding", "attend", "signed_distance"]
+__all__ = [
+    "Alibi",
+    "Deberta",
+    "LearnedAbsolute",
+    "NoPosition",
+    "PositionEncoding",
+    "Rotary",
+    "Shaw",
+    "Sinusoidal",
+    "T5Bias",
+    "TransformerXL",
+    "alibi_slopes",
+    "attend",
+    "extend_hierarchically",
+    "shift_matrix",
+    "signed_distance",
+    "sinusoids",
+    "t5_bucket",
+]

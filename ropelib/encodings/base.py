@@ -12,6 +12,7 @@ when the key stands after the query; each encoding says how its paper counts.
 """
 
 import math
+from numbers import Integral
 
 import torch
 from torch import Tensor, nn
@@ -91,6 +92,10 @@ class NoPosition(PositionEncoding):
 
     Source:
         Haviv et al. 2022, arXiv:2203.16634; Kazemnejad et al. 2023, arXiv:2305.19466.
+
+    Example:
+        >>> list(NoPosition().parameters())
+        []
     """
 
 
@@ -173,3 +178,64 @@ def signed_distance(position_ids: Tensor, key_position_ids: Tensor) -> Tensor:
     """
     distance = key_position_ids[..., None, :] - position_ids[..., :, None]
     return distance if distance.dim() == 2 else distance.unsqueeze(-3)
+
+
+def check_whole(name: str, positions: Tensor) -> None:
+    """Raise unless positions are integers: what looks into a table needs whole tokens.
+
+    Args:
+        name: how the error calls them.
+        positions: any tensor.
+
+    Raises:
+        TypeError: if the dtype is not an integer one.
+
+    Example:
+        >>> check_whole("position_ids", torch.arange(3))
+    """
+    if positions.is_floating_point() or positions.is_complex() or positions.dtype == torch.bool:
+        raise TypeError(f"{name} must be whole numbers of tokens, got {positions.dtype}")
+
+
+def check_size(name: str, value: int, least: int = 1) -> None:
+    """Raise unless a size is an integer of at least `least`.
+
+    Args:
+        name: how the error calls it.
+        value: the size.
+        least: the smallest that is allowed.
+
+    Raises:
+        TypeError: if it is not an integer.
+        ValueError: if it is smaller than `least`.
+
+    Example:
+        >>> check_size("num_heads", 8)
+    """
+    if not isinstance(value, Integral) or isinstance(value, bool):
+        raise TypeError(f"{name} must be an integer, got {value!r}")
+    if value < least:
+        raise ValueError(f"{name} must be at least {least}, got {value}")
+
+
+def per_pair(per_entry: Tensor, entry: Tensor) -> Tensor:
+    """Return, for every query and key, the query's number for the table entry that the pair uses.
+
+    Numbers are computed once per query and table entry, and looked up once per query and key: that
+    takes `num_entries` instead of `k_len` products, and no vector per pair.
+
+    Args:
+        per_entry: `(..., q_len, num_entries)`.
+        entry: integers below `num_entries`, `(q_len, k_len)` or `(batch, 1, q_len, k_len)`.
+
+    Returns:
+        `(..., q_len, k_len)`.
+
+    Example:
+        >>> per_pair(torch.tensor([[10.0, 20.0], [30.0, 40.0]]), torch.tensor([[1], [0]]))
+        tensor([[20.],
+                [30.]])
+    """
+    leading = torch.broadcast_shapes(per_entry.shape[:-1], entry.shape[:-1])
+    per_entry = per_entry.expand(*leading, per_entry.shape[-1])
+    return per_entry.gather(-1, entry.expand(*leading, entry.shape[-1]))
