@@ -398,6 +398,26 @@ def report(config: RopeConfig) -> str:
     return "\n".join([*lines, f"Verdict: {verdict}; {bound}."])
 
 
+def layer_types(config: str | os.PathLike | Mapping[str, Any]) -> list[str | None]:
+    """Return the kinds of layer that a configuration rotates differently, in its own order.
+
+    Args:
+        config: as in `RopeConfig.from_hf`.
+
+    Returns:
+        Names to give to `RopeConfig.from_hf` as `layer_type`; `[None]` where all layers are alike.
+
+    Raises:
+        TypeError: if the configuration or a value in it has a wrong type.
+        ValueError: if the model is not supported, or a value breaks its rule.
+
+    Example:
+        >>> layer_types({"model_type": "llama", "head_dim": 64})
+        [None]
+    """
+    return list(_Reader(_text_part(_load(config)))._entries())
+
+
 class _Reader:
     """One text configuration, read key by key."""
 

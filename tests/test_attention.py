@@ -174,3 +174,33 @@ def test_errors_name_value_and_rule():
         attention(q, k, k, causal=True)
     with pytest.raises(ValueError, match="rotate must keep the shapes"):
         attention_scores(q, k, rotate=lambda q, k: (q[..., :4], k[..., :4]))
+
+
+def test_a_bias_is_added_to_the_scaled_scores():
+    q, k = randn(2, 3, 5, 8), randn(2, 3, 7, 8, seed=1)
+    for shape in [(5, 7), (3, 5, 7), (3, 1, 1), (1,), (2, 1, 5, 7)]:
+        bias = randn(*shape, seed=2)
+        biased = attention_scores(q, k, bias=bias)
+        torch.testing.assert_close(biased, attention_scores(q, k) + bias)
+        assert (biased - attention_scores(q, k)).abs().max() > 0.1
+
+
+def test_attention_with_a_bias_equals_torch():
+    q, k, v = randn(2, 3, 5, 8), randn(2, 3, 5, 8, seed=1), randn(2, 3, 5, 4, seed=2)
+    bias = randn(3, 5, 5, seed=3)
+    output, _ = attention(q, k, v, bias=bias)
+    torch.testing.assert_close(output, scaled_dot_product_attention(q, k, v, attn_mask=bias))
+    unseen = torch.full((5, 5), -math.inf).triu(1).double()
+    output, _ = attention(q, k, v, bias=bias, causal=True)
+    expected = scaled_dot_product_attention(q, k, v, attn_mask=bias + unseen)
+    torch.testing.assert_close(output, expected)
+
+
+@pytest.mark.parametrize("shape", [(5, 6), (2, 2, 3, 5, 5), (4, 5, 5)])
+def test_a_bias_that_does_not_fit_is_refused(shape):
+    q = k = v = randn(2, 3, 5, 8)
+    message = r"bias must broadcast to \(2, 3, 5, 5\), got shape"
+    with pytest.raises(ValueError, match=message):
+        attention_scores(q, k, bias=randn(*shape))
+    with pytest.raises(ValueError, match=message):
+        attention(q, k, v, bias=randn(*shape))

@@ -16,7 +16,7 @@ from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 from transformers.utils import logging
 
 from ropelib import apply_rotary, cos_sin, frequencies, model_types, scaling
-from ropelib.config import RopeConfig, report
+from ropelib.config import RopeConfig, layer_types, report
 from ropelib.gallery import GALLERY
 
 torch.set_num_threads(1)
@@ -851,3 +851,15 @@ def test_a_report_without_a_length_judges_none():
     config = RopeConfig(head_dim=64, rotary_dim=64, base=1e4, layout="half")
     assert report(config).endswith("Verdict: no length is stated, so none can be judged.")
     assert config.describe()["incomplete_pairs"] is None
+
+
+def test_kinds_of_layers_are_listed_as_from_hf_takes_them():
+    gemma = GALLERY["Gemma 3 12B"].config
+    kinds = layer_types(gemma)
+    assert kinds == ["full_attention", "sliding_attention"]
+    assert len({RopeConfig.from_hf(gemma, kind).base for kind in kinds}) == 2
+    assert layer_types(GALLERY["Llama 2 7B"].config) == [None]
+    with pytest.raises(TypeError, match="model_type must be a string, got 3"):
+        layer_types({"model_type": 3})
+    with pytest.raises(ValueError, match="is not supported"):
+        layer_types({"model_type": next(iter(model_types.UNSUPPORTED))})

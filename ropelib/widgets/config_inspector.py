@@ -100,7 +100,7 @@ class ConfigInspector(RopeWidget):
             ValueError: the text is not JSON, or breaks a rule of `RopeConfig.from_hf`.
             TypeError: a value in it has a wrong type, or it is not an object.
         """
-        from ropelib.config import RopeConfig
+        from ropelib.config import RopeConfig, layer_types
 
         try:
             mapping = json.loads(self.config)
@@ -108,10 +108,4 @@ class ConfigInspector(RopeWidget):
             raise ValueError(f"config must be JSON: {error}") from error
         if not isinstance(mapping, dict):
             raise TypeError(f"config must be a JSON object, got {mapping!r}")
-        return RopeConfig.from_hf(mapping, layer_type=self.layer_type or _first_kind(mapping))
-
-
-def _first_kind(mapping: dict) -> str | None:
-    from ropelib import config
-
-    return next(iter(config._Reader(config._text_part(mapping))._entries()))
+        return RopeConfig.from_hf(mapping, layer_type=self.layer_type or layer_types(mapping)[0])
