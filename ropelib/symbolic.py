@@ -171,9 +171,10 @@ class _Printer(LatexPrinter):
 
 def _place_in_product(factor) -> tuple:
     is_letter = factor.as_base_exp()[0].is_Symbol
-    kinds = (factor.is_number, factor in q, factor in k, factor.is_Add, is_letter)
+    real = factor.is_number and factor.is_real
+    kinds = (real, factor.is_number, factor in q, factor in k, factor.is_Add, is_letter)
     place = kinds.index(True) if True in kinds else len(kinds)
-    return place, factor == theta, len(str(factor)), str(factor)
+    return place, factor == theta, factor.count_ops(), str(factor)
 
 
 def _latex(expression) -> str:

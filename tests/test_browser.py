@@ -269,6 +269,9 @@ def by_keyboard(widget, name, kind):
     keys = ["ArrowRight", "ArrowLeft"]
     if kind == "range" and widget.native(name) == float(control.get_attribute("max")):
         keys.reverse()
+    ends = [control.get_attribute(f"aria-value{end}") for end in ("now", "max")]
+    if kind == "slider" and ends[0] == ends[1]:
+        keys.reverse()
     for key in keys:
         widget.page.keyboard.press(key)
         if not widget.changes(before, name):
@@ -291,11 +294,12 @@ def by_pointer(widget, name, kind, touch=False):
         filled = (widget.native(name) - low) / (high - low)
         press(box["x"] + box["width"] * (0.25 if filled > 0.5 else 0.75), at[1])
     elif kind == "slider":
-        # Towards the middle of its picture, where there is room.
-        area = widget.control(name).evaluate(
+        # Towards the middle of its picture, where there is room; to the left, if it stands there.
+        *area, width = widget.control(name).evaluate(
             "(node) => { const b = node.ownerSVGElement.getBoundingClientRect();"
-            " return [b.x + b.width / 2, b.y + b.height / 2]; }"
+            " return [b.x + b.width / 2, b.y + b.height / 2, b.width]; }"
         )
+        area[0] -= width / 3 if abs(at[0] - area[0]) < 5 else 0
         to = [(a + 2 * b) / 3 for a, b in zip(at, area, strict=True)]
         drag(page, at, to, touch)
     else:
@@ -337,7 +341,7 @@ def dead_controls(widgets, move):
             if kind == "button":
                 disarrange(widget)
             # A switch is moved there and back, or it would stay on for the controls after it.
-            for _ in range(2 if kind == "checkbox" else 1):
+            for _ in range(2 if kind in ("checkbox", "radiogroup") else 1):
                 if not move(widget, name, kind):
                     dead.append(f"{widget}: {name} ({kind})")
             running = widget.snapshot()
@@ -459,10 +463,133 @@ def inspector_oracle(inputs):
     }
 
 
+def product_oracle(inputs):
+    import torch
+
+    from ropelib.reference import rotation_matrix
+
+    z, w = (torch.tensor(inputs[name], dtype=torch.float64) for name in ("z", "w"))
+
+    def angle(number):
+        return math.atan2(number[1], number[0]) if number.any() else math.nan
+
+    # Not by the rule for products: stretched by the length of w, turned by its angle.
+    turn = angle(w) if w.any() else 0.0
+    matrix = w.norm() * rotation_matrix(1.0, [turn], layout="interleaved")
+    numbers = {"z": z, "w": w, "product": matrix @ z}
+    return {
+        **{f"{name}_re": number[0].item() for name, number in numbers.items()},
+        **{f"{name}_im": number[1].item() for name, number in numbers.items()},
+        **{f"{name}_length": number.norm().item() for name, number in numbers.items()},
+        **{f"{name}_angle": angle(number) for name, number in numbers.items()},
+        **{f"matrix_{i}{j}": matrix[i, j].item() for i in (0, 1) for j in (0, 1)},
+        "determinant": torch.linalg.det(matrix).item(),
+    }
+
+
+def sinusoid_oracle(inputs):
+    import torch
+
+    from ropelib import inv_freq
+    from ropelib.encodings.sinusoidal import sinusoids
+    from ropelib.frequencies import wavelength
+
+    position, offset, pair = (int(inputs[name]) for name in ("position", "offset", "pair"))
+    kind, model_dim = inputs["code"], inputs["model_dim"]
+    frequencies = math.tau / 2.0 ** torch.arange(1, 8, dtype=torch.float64)
+    if kind == "transformer":
+        frequencies = inv_freq(model_dim)
+
+    def rows(positions):
+        if kind == "binary":
+            digits = [[int(bit) for bit in f"{p % 128:07b}"[::-1]] for p in positions.tolist()]
+            return 2 * torch.tensor(digits, dtype=torch.float64) - 1
+        if kind == "transformer":
+            return sinusoids(positions, model_dim, dtype=torch.float64)
+        angles = positions[:, None] * frequencies
+        return torch.stack((angles.sin(), angles.cos()), -1).flatten(-2)
+
+    here, there = rows(torch.tensor([position, position + offset]))
+    places = torch.arange(128)
+    products = (rows(places) * rows(places + offset)).sum(-1)
+    bits = kind == "binary"
+    return {
+        "inner": (here @ there).item(),
+        "inner_max": len(frequencies),
+        "elsewhere_low": products.min().item(),
+        "elsewhere_high": products.max().item(),
+        "other": position + offset,
+        "wavelength": wavelength(frequencies)[pair].item(),
+        "inv_freq": frequencies[pair].item(),
+        "turn": offset * frequencies[pair].item(),
+        "sin": math.nan if bits else here[2 * pair].item(),
+        "cos": math.nan if bits else here[2 * pair + 1].item(),
+        "bit": here[pair].item() if bits else math.nan,
+    }
+
+
+def bias_oracle(inputs):
+    from ropelib.widgets import BiasExplorer
+
+    names = ("query", "key", "shift", "clip_distance", "num_buckets", "max_distance", "head")
+    chosen = {name: int(inputs[name]) for name in names if name in inputs}
+    kept = {name: inputs[name] for name in ("encoding", "causal", "content")}
+    explorer = BiasExplorer(**chosen, **kept)
+    query, key = explorer.query, explorer.key
+    count = query + 1 if explorer.causal else len(explorer.row_bias)
+    hidden = key >= count
+    return {
+        "row_bias": explorer.row_bias[:count],
+        "row_weight": explorer.row_weights[:count],
+        "distance": key - query,
+        "key_bias": math.nan if hidden else explorer.row_bias[key],
+        "key_weight": math.nan if hidden else explorer.row_weights[key],
+        "slope": math.nan if explorer.slope is None else explorer.slope,
+        "bucket": math.nan if explorer.bucket is None else explorer.bucket,
+        "different_values": explorer.different_values,
+        "diagonal_spread": explorer.diagonal_spread,
+    }
+
+
+def shuffle_oracle(inputs):
+    import torch
+
+    from ropelib.attention import attention
+    from ropelib.encodings import sinusoids
+    from ropelib.widgets import token_shuffle
+
+    order = inputs["order"]
+    embeddings = token_shuffle.SENTENCES[inputs["sentence"]]["embeddings"]
+    matrices = token_shuffle.QUERY_MATRIX, token_shuffle.KEY_MATRIX, token_shuffle.VALUE_MATRIX
+
+    def attend(words):
+        x = torch.tensor(embeddings, dtype=torch.float64)[words]
+        x = x + inputs["positions"] * sinusoids(torch.arange(len(words)), 2, dtype=torch.float64)
+        q, k, v = (x @ torch.tensor(matrix, dtype=torch.float64).T for matrix in matrices)
+        return attention(q, k, v, causal=inputs["causal"])
+
+    outputs, weights = attend(order)
+    original, _ = attend(sorted(order))
+    pooled = outputs.mean(dim=0)
+    return {
+        "output_x": outputs[:, 0].tolist(),
+        "output_y": outputs[:, 1].tolist(),
+        "weight": weights.flatten().tolist(),
+        "change": (outputs - original[order]).abs().max().item(),
+        "pooled_x": pooled[0].item(),
+        "pooled_y": pooled[1].item(),
+        "pooled_change": (pooled - original.mean(dim=0)).abs().max().item(),
+    }
+
+
 ORACLES = {
+    "TokenShuffle": shuffle_oracle,
+    "BiasExplorer": bias_oracle,
     "RotationExplorer": explorer_oracle,
     "FrequencyClocks": clocks_oracle,
     "ConfigInspector": inspector_oracle,
+    "ComplexProduct": product_oracle,
+    "SinusoidExplorer": sinusoid_oracle,
 }
 # How a slider's own number becomes the input's value, where it is not that number.
 SCALES = {"theta": math.radians, "base": lambda power: 10**power, "context": lambda power: 2**power}
@@ -527,7 +654,9 @@ def says(text, value):
 
 
 def vectors_of(widget):
-    return {name: widget.state[name] for name in ("q", "k") if name in widget.state}
+    held = ("q", "k", "z", "w", "code", "model_dim", "encoding", "causal", "content")
+    held += ("sentence", "order", "positions")
+    return {name: widget.state[name] for name in held if name in widget.state}
 
 
 @pytest.mark.parametrize("name", CONTENT_PAGES)
@@ -637,6 +766,138 @@ def test_score_changes_while_only_the_key_moves(built_book, widgets_on):
     assert len({m for _, m, _ in frames}) == 1
 
 
+_PRODUCT_STOPS = {
+    "w_i": lambda z: 1j,
+    "w_minus_one": lambda z: -1,
+    "w_one_plus_i": lambda z: 1 + 1j,
+    "w_z": lambda z: z,
+    "w_conjugate": lambda z: z.conjugate(),
+}
+
+
+def test_stops_set_the_factor_that_they_name(built_book, widgets_on):
+    product = find_widget(built_book, widgets_on, "ComplexProduct")
+    start = vectors_of(product)
+    product.control("unit").click()
+    for stop, factor in _PRODUCT_STOPS.items():
+        product.control(stop).click()
+        product.still()
+        w = complex(factor(complex(*start["z"])))
+        assert wrong_readouts(product, {"z": start["z"], "w": [w.real, w.imag]}) == []
+        assert product.control(stop).get_attribute("aria-pressed") == "true"
+        # A factor off the unit circle cannot leave the switch on.
+        assert product.control("unit").is_checked() == (stop in ("w_i", "w_minus_one"))
+    product.control("reset").click()
+    product.still()
+    assert wrong_readouts(product, start) == []
+
+
+def test_handles_of_a_product_obey_arrow_keys_and_the_unit_circle(built_book, widgets_on):
+    product = find_widget(built_book, widgets_on, "ComplexProduct")
+    start = vectors_of(product)
+    z, w = (list(start[name]) for name in ("z", "w"))
+    for handle, number in (("z", z), ("w", w)):
+        product.control(handle).focus()
+        for key, axis, step in (("ArrowRight", 0, 0.1), ("Shift+ArrowDown", 1, -0.5)):
+            product.page.keyboard.press(key)
+            number[axis] += step
+    product.frames()
+    assert wrong_readouts(product, {"z": z, "w": w}) == []
+    product.control("unit").click()
+    angle = math.atan2(w[1], w[0])
+    product.control("w").focus()
+    for key, turn in (("ArrowRight", 5), ("ArrowDown", -5), ("Shift+ArrowUp", 25)):
+        product.page.keyboard.press(key)
+        product.frames()
+        angle += math.radians(turn)
+        on_circle = [math.cos(angle), math.sin(angle)]
+        assert wrong_readouts(product, {"z": z, "w": on_circle}) == []
+    product.reveal("w")
+    at = product.center("w")
+    drag(product.page, at, [at[0] + 150, at[1] - 20])
+    product.frames()
+    assert product.report("w_length") == pytest.approx(1, abs=1e-9)
+    assert product.report("w_angle") != pytest.approx(math.remainder(angle, math.tau), abs=0.1)
+    held = {"z": z, "w": [product.report("w_re"), product.report("w_im")]}
+    assert wrong_readouts(product, held) == []
+
+
+def test_lengths_hold_while_the_factor_runs_once_around(built_book, widgets_on):
+    product = find_widget(built_book, widgets_on, "ComplexProduct")
+    product.control("unit").click()
+    names = ["w_length", "product_length", "z_angle", "w_angle", "product_angle"]
+    start = [product.report(name) for name in names]
+    frames = watched(product, "once_around", names, seconds=6.0)
+    product.still()
+    for shown in frames:
+        assert shown[:3] == pytest.approx(start[:3], abs=1e-9)
+        apart = shown[4] - shown[3] - shown[2]
+        assert math.remainder(apart, math.tau) == pytest.approx(0, abs=1e-9)
+    assert {round(frame[3]) for frame in frames} == {-3, -2, -1, 0, 1, 2, 3}, "not all around"
+    assert [product.report(name) for name in names] == pytest.approx(start, abs=1e-9)
+
+
+def words_of(shuffle):
+    """The words as they stand on the screen, from left to right."""
+    return shuffle.host.evaluate(
+        """(host) => [...host.querySelectorAll("[role=slider]")]
+          .sort((a, b) => a.getBoundingClientRect().x - b.getBoundingClientRect().x)
+          .map((tile) => tile.querySelector("text").textContent)"""
+    )
+
+
+def test_stops_and_switches_of_the_shuffle_report_what_ropelib_gives(built_book, widgets_on):
+    from ropelib.widgets.token_shuffle import SENTENCES, swapped
+
+    shuffle = find_widget(built_book, widgets_on, "TokenShuffle")
+    for name, sentence in SENTENCES.items():
+        choice = shuffle.control("sentence").get_by_role("radio", name=" ".join(sentence["words"]))
+        choice.click()
+        for switch in ("positions", "causal", "positions", "causal"):
+            shuffle.control("original").click()
+            orders = [("swap", swapped(name)), *(("shuffle", o) for o in sentence["shuffles"])]
+            orders.append(("original", sorted(swapped(name))))
+            for button, order in orders:
+                shuffle.control(button).click()
+                shuffle.frames()
+                inputs = {"sentence": name, "order": order}
+                inputs |= {s: shuffle.control(s).is_checked() for s in ("positions", "causal")}
+                assert wrong_readouts(shuffle, inputs) == [], button
+                shuffle.still()
+                assert words_of(shuffle) == [sentence["words"][word] for word in order]
+                moved = button != "original" and (inputs["positions"] or inputs["causal"])
+                statuses = shuffle.host.locator(".rope-tokens-status").all_text_contents()
+                assert ("changed" in statuses) == moved
+            shuffle.control(switch).click()
+
+
+def test_keys_and_pointer_move_a_word_and_the_focus_goes_with_it(built_book, widgets_on):
+    shuffle = find_widget(built_book, widgets_on, "TokenShuffle")
+    state = {"sentence": "chinese", "order": [0, 1, 2], "positions": True, "causal": False}
+    shuffle.control("original").click()
+    shuffle.control("positions").click()
+    shuffle.control("tile_0").focus()
+    for key, order, place in [
+        ("ArrowRight", [1, 0, 2], 1),
+        ("ArrowRight", [1, 2, 0], 2),
+        ("ArrowRight", [1, 2, 0], 2),
+        ("ArrowLeft", [1, 0, 2], 1),
+        ("Home", [0, 1, 2], 0),
+        ("End", [1, 2, 0], 2),
+    ]:
+        shuffle.page.keyboard.press(key)
+        shuffle.frames()
+        assert wrong_readouts(shuffle, state | {"order": order}) == [], key
+        focused = shuffle.page.evaluate("document.activeElement.dataset.control")
+        assert focused == f"tile_{place}"
+    shuffle.reveal("tile_0")
+    start, end = shuffle.center("tile_0"), shuffle.center("tile_2")
+    drag(shuffle.page, start, [end[0] + 20, end[1] + 40])
+    shuffle.still()
+    assert words_of(shuffle) == ["你", "我", "喜欢"]
+    assert wrong_readouts(shuffle, state | {"order": [2, 0, 1]}) == []
+
+
 def watched(widget, button, names, seconds):
     """Press a button and read some readouts in every frame that follows."""
     return widget.host.evaluate(
@@ -703,12 +964,57 @@ def test_play_runs_until_it_is_paused(built_book, widgets_on):
     assert wrong_readouts(clocks) == []
 
 
+@pytest.mark.parametrize("code", ["binary", "counter_waves", "transformer"])
+def test_only_the_counters_curve_moves_with_the_position(built_book, widgets_on, code):
+    explorer = find_widget(built_book, widgets_on, "SinusoidExplorer")
+    explorer.control(f"code_{code}").click()
+    held = {**vectors_of(explorer), "code": code}
+    curve = explorer.host.locator(".rope-sinusoid-curve")
+    explorer.slide(position=7 / 127, offset=65 / 128)  # from 7 on to 8
+    before = explorer.report("inner"), curve.get_attribute("d")
+    assert wrong_readouts(explorer, held) == []
+    explorer.control("position").press("ArrowRight")
+    explorer.frames()
+    after = explorer.report("inner"), curve.get_attribute("d")
+    assert wrong_readouts(explorer, held) == []
+    if code == "binary":
+        assert (before[0], after[0]) == (-1, 5) and before[1] != after[1]
+    else:
+        assert after[0] == pytest.approx(before[0], abs=1e-9) and before[1] == after[1]
+
+
+def test_the_inner_product_stays_in_every_frame_of_a_walk(built_book, widgets_on):
+    explorer = find_widget(built_book, widgets_on, "SinusoidExplorer")
+    inner = explorer.report("inner")
+    frames = watched(explorer, "walk_on", ["inner", "position", "other", "sin"], seconds=1.5)
+    assert len({position for _, position, _, _ in frames}) > 10, "nothing moved"
+    assert len({sin for *_, sin in frames}) > 10, "the hand stood still"
+    assert all(abs(shown - inner) <= 1e-9 for shown, *_ in frames)
+    assert len({round(other - position, 9) for _, position, other, _ in frames}) == 1
+
+
+def test_a_code_with_fewer_hands_takes_the_last_of_them(built_book, widgets_on):
+    explorer = find_widget(built_book, widgets_on, "SinusoidExplorer")
+    for code, slowest in [("transformer", explorer.state["model_dim"] // 2 - 1), ("binary", 6)]:
+        explorer.control(f"code_{code}").click()
+        explorer.control("slowest_hand").click()
+        explorer.frames()
+        assert explorer.report("pair") == slowest
+        explorer.control("code_counter_waves").click()
+        explorer.frames()
+        assert explorer.report("pair") == 6
+        held = {**vectors_of(explorer), "code": "counter_waves"}
+        assert wrong_readouts(explorer, held) == []
+
+
 @pytest.mark.parametrize(
     ("kind", "button", "moved", "kept"),
     [
         ("RotationExplorer", "both_move", "m", "score"),
         ("RotationExplorer", "only_k_moves", "n", "m"),
         ("FrequencyClocks", "play", "position", "base"),
+        ("ComplexProduct", "once_around", "w_angle", "z_length"),
+        ("SinusoidExplorer", "walk_on", "position", "inner"),
     ],
 )
 def test_reduced_motion_arrives_without_traveling(

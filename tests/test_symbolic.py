@@ -104,6 +104,14 @@ def test_formulae_are_written_as_by_hand():
     assert r"q_{1} k_{1} + q_{2} k_{2}" in text
     assert r"q_{1} k_{2} - q_{2} k_{1}" in text
     assert r"\left(n - m\right) \theta" in text
+    a, b = sp.symbols("alpha beta")
+    written = {
+        sp.exp(-sp.I * m * theta): "e^{- i m \\theta}",
+        sp.cos(b) * sp.cos(a): r"\cos{\left(\alpha \right)} \cos{\left(\beta \right)}",
+        -m / 2: r"- \frac{m}{2}",
+    }
+    for expression, latex in written.items():
+        assert Formula(expression)._repr_markdown_() == f"$$ {latex} $$"
 
 
 def test_the_symbolic_score_equals_the_tensors():

@@ -15,11 +15,15 @@ import traitlets
 pytest.importorskip("anywidget")
 
 from ropelib import apply_rotary, cos_sin, inv_freq
-from ropelib.widgets import FrequencyClocks, RotationExplorer, base
+from ropelib.widgets import ComplexProduct, FrequencyClocks, RotationExplorer, base
 from ropelib.widgets.frequency_clocks import PRESETS
 
 ROOT = Path(__file__).parent.parent
-WIDGETS = {"rotation_explorer": RotationExplorer, "frequency_clocks": FrequencyClocks}
+WIDGETS = {
+    "rotation_explorer": RotationExplorer,
+    "frequency_clocks": FrequencyClocks,
+    "complex_product": ComplexProduct,
+}
 
 
 def rotation(angle):
@@ -259,7 +263,8 @@ def test_pure_javascript_functions():
             pytest.fail(message)
         pytest.skip(message)
     files = sorted(str(path) for path in (ROOT / "tests/widgets").glob("*.test.mjs"))
-    assert len(files) == 4
+    sources = (ROOT / "ropelib/widgets").glob("*.js")
+    assert {Path(file).name for file in files} == {f"{path.stem}.test.mjs" for path in sources}
     run = subprocess.run([node, "--test", *files], capture_output=True, text=True, timeout=120)
     assert run.returncode == 0, run.stdout + run.stderr
 

@@ -1,7 +1,19 @@
 """Pictures that a reader moves; each is an anywidget that Python can read and set live."""
 
+from ropelib.widgets.bias_explorer import BiasExplorer
+from ropelib.widgets.complex_product import ComplexProduct
 from ropelib.widgets.config_inspector import ConfigInspector
 from ropelib.widgets.frequency_clocks import FrequencyClocks
 from ropelib.widgets.rotation_explorer import RotationExplorer
+from ropelib.widgets.sinusoid_explorer import SinusoidExplorer
+from ropelib.widgets.token_shuffle import TokenShuffle
 
-__all__ = ["ConfigInspector", "FrequencyClocks", "RotationExplorer"]
+__all__ = [
+    "BiasExplorer",
+    "ComplexProduct",
+    "ConfigInspector",
+    "FrequencyClocks",
+    "RotationExplorer",
+    "SinusoidExplorer",
+    "TokenShuffle",
+]

@@ -251,7 +251,8 @@ export function readout(label, ...values) {
 
 // The tip of a vector: drag it, or focus it and use the arrow keys (shift: larger steps).
 // touch-action is none on the handle only, so that the page still scrolls by the picture.
-export function vectorHandle(parent, { name, label, description, maxLength, toPoint, onMove }) {
+// `onStep(vector, direction, size)` may say where a key leads instead; null leaves it as it is.
+export function vectorHandle(parent, { name, label, description, maxLength, toPoint, onMove, onStep }) {
   const node = svg(
     "g",
     {
@@ -297,7 +298,8 @@ export function vectorHandle(parent, { name, label, description, maxLength, toPo
     event.preventDefault();
     const size = event.shiftKey ? 0.5 : 0.1;
     // Rounded, or ten steps of 0.1 would not come back to where they began.
-    move([0, 1].map((i) => Number((current[i] + step[i] * size).toFixed(9))));
+    const plain = [0, 1].map((i) => Number((current[i] + step[i] * size).toFixed(9)));
+    move(onStep?.(current, step, size) ?? plain);
   });
   return (x, y, vector, valueText) => {
     current = vector;

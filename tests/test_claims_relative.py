@@ -1,0 +1,321 @@
+"""What the sources say about relative encodings, decided claim by claim.
+
+Notation of source 001: rows x_i, projections on their right, q_i k_j^T.
+"""
+
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+import torch
+import transformers
+from torch.nn.functional import elu, scaled_dot_product_attention
+from torch.utils.flop_counter import FlopCounterMode
+
+from ropelib.encodings import (
+    Alibi,
+    Deberta,
+    LearnedAbsolute,
+    NoPosition,
+    Rotary,
+    Shaw,
+    Sinusoidal,
+    T5Bias,
+    TransformerXL,
+    attend,
+    signed_distance,
+    sinusoids,
+)
+
+HEADS, HEAD_DIM, LENGTH = 2, 8, 10
+DIM = HEADS * HEAD_DIM
+IDS = torch.arange(LENGTH)
+RELATIVE = {
+    "shaw": lambda: Shaw(HEAD_DIM, 4),
+    "transformer_xl": lambda: TransformerXL(HEADS, HEAD_DIM),
+    "t5": lambda: T5Bias(HEADS),
+    "deberta": lambda: Deberta(HEADS, HEAD_DIM, 4),
+    "alibi": lambda: Alibi(HEADS),
+    "rotary": lambda: Rotary(HEAD_DIM),
+}
+
+
+@pytest.fixture
+def world():
+    """Words and projections, `(x, to_q, to_k, to_v)`, float64."""
+    generator = torch.Generator().manual_seed(0)
+    shapes = [(LENGTH, DIM)] + 3 * [(DIM, DIM)]
+    return [torch.randn(s, generator=generator, dtype=torch.float64) / 4 for s in shapes]
+
+
+def codes(ids=IDS):
+    return sinusoids(ids, DIM, dtype=torch.float64)
+
+
+def split(x):
+    return x.unflatten(-1, (HEADS, HEAD_DIM)).transpose(0, 1)
+
+
+def seen_after_a_push(encoding, world, push):
+    x, *projections = world
+    ids = IDS + push
+    placed = encoding.double().embed(x, ids)
+    q, k, v = (split(placed @ to) for to in projections)
+    return attend(encoding, q, k, v, position_ids=ids, key_position_ids=ids)
+
+
+def change_by_a_push(encoding, world, push=1000):
+    pairs = zip(
+        seen_after_a_push(encoding, world, 0), seen_after_a_push(encoding, world, push), strict=True
+    )
+    return max(float((before - after).abs().max().detach()) for before, after in pairs)
+
+
+@pytest.mark.parametrize("name", RELATIVE)
+def test_relative_encodings_know_distances_and_no_places(name, world):
+    """S001-38 (true): relative encodings consider distances inside attention, not places."""
+    torch.manual_seed(0)
+    encoding = RELATIVE[name]()
+    assert change_by_a_push(encoding, world) < 1e-6
+    assert encoding.embed(world[0], IDS) is world[0], "nothing is added to the words"
+    x, *projections = world
+    q, k, v = (split(x @ to) for to in projections)
+    plain, _ = attend(NoPosition(), q, k, v)
+    output, _ = attend(encoding.double(), q, k, v)
+    assert not torch.allclose(output, plain, atol=1e-4), "and yet it does something"
+
+
+def test_sinusoidal_codes_are_relative_until_they_are_projected(world):
+    """S000-12 (imprecise): 'sinusoids can hardly reflect relative position'. Bare, they do."""
+    here, there = codes(), codes(IDS + 1000)
+    assert torch.allclose(here @ here.T, there @ there.T)
+    a = world[1] @ world[2].T
+    assert (here @ a @ here.T - there @ a @ there.T).abs().max() > 0.1
+    assert change_by_a_push(Sinusoidal(DIM), world) > 1e-3
+
+
+def test_of_absolute_codes_the_learned_ones_have_no_relative_structure():
+    """S004-3 (depends): 'hardly express relative distance': learned tables, not sinusoids."""
+    torch.manual_seed(0)
+    learned = LearnedAbsolute(2 * LENGTH, DIM).table.detach()
+    products = learned @ learned.T
+    assert not torch.allclose(products[1:, 1:], products[:-1, :-1], atol=1e-3)
+    waves = codes(torch.arange(2 * LENGTH))
+    assert torch.allclose((waves @ waves.T)[1:, 1:], (waves @ waves.T)[:-1, :-1])
+
+
+def test_the_score_expands_into_four_terms(world):
+    """S001-44 (true): equation 4, the expansion of q_i k_j^T."""
+    x, to_q, to_k, _ = world
+    p = codes()
+    whole = ((x + p) @ to_q) @ ((x + p) @ to_k).T
+    terms = [(a @ to_q) @ (b @ to_k).T for a in (x, p) for b in (x, p)]
+    assert torch.allclose(whole, sum(terms))
+
+
+def test_the_form_called_general_is_that_of_absolute_codes(world):
+    """S001-43 (imprecise): equation 3 is attention with absolute codes, without 1 / sqrt(d)."""
+    assert change_by_a_push(Sinusoidal(DIM), world) > 1e-3
+    q = torch.full((1, 1, 4), 3.0)
+    k = torch.stack((q[0, 0], 0 * q[0, 0]))[None]
+    written = (q @ k.transpose(-2, -1)).softmax(-1)
+    _, scaled = attend(NoPosition(), q, k, k, position_ids=torch.tensor([0]))
+    assert not torch.allclose(written, scaled)
+
+
+def test_without_position_vectors_the_content_term_is_left(world):
+    """S001-45 (imprecise): x_i W_Q W_K^T x_j^T is the score without position *vectors*."""
+    x, to_q, to_k, _ = world
+    p = 0 * codes()
+    assert torch.allclose(((x + p) @ to_q) @ ((x + p) @ to_k).T, x @ to_q @ to_k.T @ x.T)
+
+
+def test_shaws_scores_drop_the_query_position_and_replace_that_of_the_key(world):
+    """S001-46 (true): x_i W_Q (x_j W_K + R^K_ij)^T. S001-49: R depends on the distance, clipped."""
+    torch.manual_seed(0)
+    shaw = Shaw(HEAD_DIM, 4).double()
+    x, to_q, to_k, to_v = world
+    q, k, v = (split(x @ to) for to in (to_q, to_k, to_v))
+    scores = torch.zeros(HEADS, LENGTH, LENGTH, dtype=torch.float64)
+    for i in range(LENGTH):
+        for j in range(LENGTH):
+            r = shaw.key_table[max(-4, min(4, j - i)) + 4]
+            scores[:, i, j] = (q[:, i] * (k[:, j] + r)).sum(-1) / HEAD_DIM**0.5
+    _, weights = attend(shaw, q, k, v)
+    assert torch.allclose(weights, scores.softmax(-1))
+
+
+def test_shaws_output_replaces_the_position_of_the_value(world):
+    """S001-47 (true): o_i = sum_j a_ij (x_j W_V + R^V_ij)."""
+    torch.manual_seed(0)
+    shaw = Shaw(HEAD_DIM, 4).double()
+    q, k, v = (split(world[0] @ to) for to in world[1:])
+    output, weights = attend(shaw, q, k, v)
+    rows = shaw.value_table[signed_distance(IDS, IDS).clamp(-4, 4) + 4]
+    assert torch.allclose(output, torch.einsum("hij,hijd->hid", weights, v[:, None] + rows))
+
+
+def test_weighting_the_querys_own_value_gives_it_back():
+    """S001-48 (imprecise): 'the weighted sum with v_i' needs v_j."""
+    torch.manual_seed(0)
+    weights, v = torch.randn(5, 5).softmax(-1), torch.randn(5, 3)
+    assert torch.allclose(torch.einsum("ij,id->id", weights, v), v, atol=1e-6)
+    assert not torch.allclose(weights @ v, v, atol=0.1)
+
+
+def test_a_table_read_with_the_other_sign_is_read_backwards():
+    """S001-49 (true as a definition): clip(i - j). Shaw's paper has j - i."""
+    torch.manual_seed(0)
+    ours, flipped = Shaw(HEAD_DIM, 4), Shaw(HEAD_DIM, 4)
+    with torch.no_grad():
+        flipped.key_table.copy_(ours.key_table.flip(0))
+    q = torch.randn(LENGTH, HEAD_DIM)
+    bias, backwards = (e.score_bias(q, q, IDS, IDS) for e in (ours, flipped))
+    read = (q @ ours.key_table.T).gather(-1, (-signed_distance(IDS, IDS)).clamp(-4, 4) + 4)
+    assert torch.allclose(backwards, read / HEAD_DIM**0.5)
+    assert not torch.allclose(bias, backwards, atol=0.01)
+
+
+@pytest.mark.parametrize("length", [1, 3, 200])
+def test_clipped_tables_and_sinusoids_of_distances_take_any_length(length):
+    """S001-50 (true): p_K and p_V may be learned or sinusoidal, for texts of any length."""
+    q = torch.randn(HEADS, length, HEAD_DIM)
+    ids = torch.arange(length)
+    for encoding in (Shaw(HEAD_DIM, 4), TransformerXL(HEADS, HEAD_DIM)):
+        assert encoding.score_bias(q, q, ids, ids).isfinite().all()
+        output, _ = attend(encoding, q, q, q)
+        assert output.isfinite().all()
+
+
+def conversations(encoding):
+    """Which of the three terms with positions the added bias holds."""
+    with torch.no_grad():
+        for parameter in encoding.parameters():
+            parameter.normal_()
+    q, k = torch.randn(2, HEADS, LENGTH, HEAD_DIM)
+    nobody = encoding.score_bias(0 * q, 0 * k, IDS, IDS)
+    return (
+        not torch.allclose(encoding.score_bias(q, 0 * k, IDS, IDS), nobody),
+        not torch.allclose(encoding.score_bias(0 * q, k, IDS, IDS), nobody),
+        bool(nobody.abs().max() > 0),
+    )
+
+
+def test_xlnet_t5_and_deberta_are_variations_on_the_four_terms():
+    """S001-51 (true): each keeps some of the terms (XLNet those of Transformer-XL)."""
+    kept = {name: conversations(RELATIVE[name]()) for name in RELATIVE if name != "rotary"}
+    assert kept == {
+        "shaw": (True, False, False),
+        "transformer_xl": (True, True, True),
+        "t5": (False, False, True),
+        "deberta": (True, True, False),
+        "alibi": (False, False, True),
+    }
+
+
+def test_the_added_work_is_of_the_order_of_attention_with_very_different_factors():
+    """S001-40 (depends): order n^2, from nothing to more than attention itself. S004-4."""
+    length, dim = 512, 64
+    q = torch.randn(HEADS, length, dim)
+
+    def work(encoding):
+        with FlopCounterMode(display=False) as counter, torch.no_grad():
+            attend(encoding, q, q, q)
+        return counter.get_total_flops()
+
+    plain = work(NoPosition())
+    assert work(Alibi(HEADS)) == work(T5Bias(HEADS)) == work(Rotary(dim)) == plain
+    assert plain < work(Shaw(dim, 16)) < 1.1 * plain
+    assert work(TransformerXL(HEADS, dim)) > 2 * plain
+
+
+def test_some_relative_encodings_are_simple():
+    """S004-4 (depends): 'complex to implement and slow'. ALiBi's bias is two lines."""
+    lines = inspect.getsource(Alibi.score_bias).split('"""')[-1].strip().splitlines()
+    assert len(lines) == 2
+
+
+@pytest.mark.parametrize("name", ["alibi", "t5"])
+def test_a_bias_fits_fused_attention(name):
+    """S001-41 (imprecise): 'later optimizations cannot be applied'. Fused kernels can."""
+    torch.manual_seed(0)
+    encoding = RELATIVE[name]()
+    q, k, v = torch.randn(3, 1, HEADS, LENGTH, HEAD_DIM)
+    bias = encoding.score_bias(q, k, IDS, IDS)
+    assert bias.shape == (HEADS, LENGTH, LENGTH), "known before any word is read"
+    fused = scaled_dot_product_attention(q, k, v, attn_mask=bias, scale=encoding.scale(HEAD_DIM))
+    assert torch.allclose(fused, attend(encoding, q, k, v)[0], atol=1e-5)
+
+
+def test_in_linear_attention_most_biases_lose_the_running_sum_and_rotation_keeps_it():
+    """S001-41: there it does hold, for biases of full rank."""
+    torch.manual_seed(0)
+    rank, ids = torch.linalg.matrix_rank, torch.arange(64)
+    distance = signed_distance(ids, ids).double()
+    t5 = T5Bias(1).score_bias(None, None, ids, ids)[0].detach().double()
+    assert rank(t5.exp()) == 64
+    assert rank((-distance.abs() / 8).exp()) == 64
+    assert rank((distance / 8).exp()) == 1, "ALiBi looking back is a decay"
+    assert rank((0.3 * distance).cos()) == 2
+    q, k, v = torch.randn(3, 64, HEAD_DIM, dtype=torch.float64)
+    q, k = Rotary(HEAD_DIM).rotate(elu(q) + 1, elu(k) + 1, ids, ids)
+    assert torch.allclose((q @ k.T) @ v, q @ (k.T @ v))
+
+
+def test_rope_is_applied_place_by_place_and_heard_as_distance(world):
+    """S001-42 (true), S001-52, S004-22 (true): absolute in form, relative in effect, no parameters.
+
+    The angle between positions i and j depends on i - j only.
+    """
+    rope = Rotary(HEAD_DIM)
+    assert list(rope.parameters()) == []
+    q = torch.randn(1, HEAD_DIM, dtype=torch.float64)
+    turned = [rope.rotate(q, q, torch.tensor([m]), torch.tensor([m]))[0] for m in (0, 3, 8, 11)]
+    assert not torch.allclose(turned[0], turned[1])
+    assert torch.allclose(turned[0] @ turned[1].T, turned[2] @ turned[3].T)
+    angles = torch.arange(100.0).double()[:, None] * rope.inv_freq
+    assert torch.allclose(angles[7] - angles[3], angles[57] - angles[53])
+
+
+def test_most_decoders_of_the_installed_library_rotate():
+    """S001-42 (true): RoPE became the standard of language models."""
+    folder = Path(transformers.__file__).parent / "models"
+    sources = [path.read_text("utf-8") for path in folder.glob("*/modeling_*.py")]
+    models = [text for text in sources if re.search(r"class \w+ForCausalLM\(", text)]
+    rotate = [text for text in models if re.search("rotary", text, re.IGNORECASE)]
+    alibi = [text for text in models if "build_alibi" in text or "alibi_slopes" in text]
+    assert len(models) > 50
+    assert len(rotate) > 0.5 * len(models)
+    assert len(alibi) < 0.1 * len(models)
+
+
+def test_the_code_is_added_before_the_projection(world):
+    """S001-69 (imprecise): not q + p_m but W (x + p_m)."""
+    x, to_q, to_k, _ = world
+
+    def position_to_position(push, projected):
+        p = codes(IDS + push)
+        return (p @ to_q) @ (p @ to_k).T if projected else p @ p.T
+
+    after, before = position_to_position(1000, False), position_to_position(0, False)
+    assert torch.allclose(after, before), "added after the projection it would be relative"
+    after, before = position_to_position(1000, True), position_to_position(0, True)
+    assert (after - before).abs().max() > 0.1
+    placed = Sinusoidal(DIM).double().embed(x, IDS)
+    assert torch.allclose(placed @ to_q, x @ to_q + codes() @ to_q, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["t5", "alibi"])
+def test_relative_position_can_enter_without_touching_q_or_k(name):
+    """S002-4, S003-3 (imprecise): encodings need not be functions f(q, k, v) or change q and k."""
+    torch.manual_seed(0)
+    encoding = RELATIVE[name]()
+    q, k = torch.randn(2, HEADS, LENGTH, HEAD_DIM)
+    rotated = encoding.rotate(q, k, IDS, IDS)
+    assert rotated[0] is q and rotated[1] is k
+    bias = encoding.score_bias(q, k, IDS, IDS)
+    assert torch.equal(bias, encoding.score_bias(2 * q, -k, IDS, IDS))
+    _, weights = attend(encoding, q, k, k)
+    _, plain = attend(NoPosition(), q * encoding.scale(HEAD_DIM) * HEAD_DIM**0.5, k, k)
+    assert not torch.allclose(weights, plain, atol=1e-3)
