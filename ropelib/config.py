@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ropelib import frequencies, model_types, scaling
+from ropelib import distance, frequencies, model_types, scaling
 
 _LAYOUTS = ("interleaved", "half")
 _METHODS = {
@@ -270,7 +270,7 @@ class RopeConfig:
             turns = frequencies.turns(inv_freq, self.max_seq_len)
             incomplete = int((turns < 1).sum())
             unscaled = frequencies.inv_freq(self.rotary_dim, self.base)
-            first_negative = _first_negative_distance(unscaled, self.max_seq_len)
+            first_negative = distance.first_negative_distance(unscaled, self.max_seq_len)
         return {
             "model_type": self.model_type,
             "layer_type": self.layer_type,
@@ -985,16 +985,6 @@ def _merged(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
         if first[key] != second[key]:
             raise ValueError(f"{key} is given as {first[key]!r} and as {second[key]!r}")
     return first | second
-
-
-def _first_negative_distance(inv_freq: Tensor, max_seq_len: int, block: int = 8192) -> int | None:
-    for start in range(1, max_seq_len + 1, block):
-        distances = torch.arange(start, min(start + block, max_seq_len + 1), dtype=torch.float64)
-        sums = (distances.unsqueeze(-1) * inv_freq).cos_().sum(-1)
-        negative = (sums < 0).nonzero()
-        if len(negative):
-            return start + int(negative[0])
-    return None
 
 
 def _where(entries: dict, layer_type: str | None) -> str:

@@ -582,17 +582,81 @@ def shuffle_oracle(inputs):
     }
 
 
+def builder_oracle(inputs):
+    from ropelib.widgets import ScoreBuilder
+
+    shape = {name: int(inputs[name]) for name in ("head_dim", "pairs", "pair", "distance")}
+    content = {"amplitudes": inputs["pair_amplitude"], "start_angles": inputs["pair_start"]}
+    builder = ScoreBuilder(base=inputs["base"], **shape, **content)
+    parts = builder.contributions
+    off = [0.0] * (builder.num_pairs - builder.pairs)
+    return {
+        "score": builder.score,
+        "total": builder.total,
+        "peak": builder.peak,
+        "peak_score": builder.peak_score,
+        "beside": builder.beside,
+        "rival": math.nan if builder.rival is None else builder.rival,
+        "rival_score": builder.rival_score,
+        "wavelength": builder.wavelengths[builder.pair].item(),
+        "contribution": parts + off,
+        "pair_contribution": (parts + off)[builder.pair],
+        # What the sliders last set is what the pair has.
+        "amplitude": builder.amplitudes[builder.pair],
+        "start_angle": builder.start_angles[builder.pair],
+        "pair_amplitude": builder.amplitudes,
+        "pair_start": builder.start_angles,
+    }
+
+
+def layout_oracle(inputs):
+    import torch
+
+    from ropelib import convert_layout, inv_freq, reference
+
+    n, distance = int(inputs["n"]), int(inputs["distance"])
+
+    def turned(name, position, layout, convert):
+        x = torch.tensor([inputs[name]], dtype=torch.float64)
+        if convert:
+            x = convert_layout(x, source="interleaved", target=layout)
+        return reference.rotate(x, [position], inv_freq(8, 100.0), layout=layout)[0]
+
+    def score_at(position, q_layout, k_layout, convert):
+        q = turned("q", position - distance, q_layout, convert)
+        return (q @ turned("k", position, k_layout, convert)).item()
+
+    seated = [inputs[name] for name in ("q_layout", "k_layout", "convert")]
+    score = score_at(n, *seated)
+    reference_score = score_at(n, "interleaved", "interleaved", False)
+    scores = [score_at(position, *seated) for position in range(25)]
+    return {
+        "score": score,
+        "reference": reference_score,
+        "error": score - reference_score,
+        "m": n - distance,
+        "drift": max(scores) - min(scores),
+    }
+
+
 ORACLES = {
     "TokenShuffle": shuffle_oracle,
     "BiasExplorer": bias_oracle,
+    "LayoutPairs": layout_oracle,
     "RotationExplorer": explorer_oracle,
     "FrequencyClocks": clocks_oracle,
     "ConfigInspector": inspector_oracle,
     "ComplexProduct": product_oracle,
     "SinusoidExplorer": sinusoid_oracle,
+    "ScoreBuilder": builder_oracle,
 }
 # How a slider's own number becomes the input's value, where it is not that number.
-SCALES = {"theta": math.radians, "base": lambda power: 10**power, "context": lambda power: 2**power}
+SCALES = {
+    "theta": math.radians,
+    "start_angle": math.radians,
+    "base": lambda power: 10**power,
+    "context": lambda power: 2**power,
+}
 # Sliders that stand on the mark nearest to a value that was set otherwise, and how near it is.
 NEAREST = {"base": 0.013}
 # Readouts that span many powers of ten are held to a relative 1e-6, others to an absolute one.
@@ -620,6 +684,9 @@ def wrong_readouts(widget, vectors=None):
     inputs = {**set_to, **(vectors or {})}
     if "pair" in shown:
         inputs["pair"] = shown["pair"][0][0]
+    # One for each pair: they keep what the sliders of one pair after the other have set.
+    for name in {"pair_amplitude", "pair_start"} & set(shown):
+        inputs[name] = [value for value, _ in shown[name]]
     expected = {**ORACLES[str(widget)](inputs), **set_to}
     unknown = set(shown) - set(expected) - {"pair"}
     assert not unknown, f"{widget} shows readouts that no oracle knows: {unknown}"
@@ -655,7 +722,7 @@ def says(text, value):
 
 def vectors_of(widget):
     held = ("q", "k", "z", "w", "code", "model_dim", "encoding", "causal", "content")
-    held += ("sentence", "order", "positions")
+    held += ("sentence", "order", "positions", "q_layout", "k_layout", "convert")
     return {name: widget.state[name] for name in held if name in widget.state}
 
 
@@ -898,6 +965,22 @@ def test_keys_and_pointer_move_a_word_and_the_focus_goes_with_it(built_book, wid
     assert wrong_readouts(shuffle, state | {"order": [2, 0, 1]}) == []
 
 
+def test_a_finger_drags_a_word_and_scrolls_beside_it(built_book, widgets_on):
+    touch = {"size": PHONE, "has_touch": True, "is_mobile": True}
+    shuffle = find_widget(built_book, widgets_on, "TokenShuffle", **touch)
+    shuffle.control("original").tap()
+    shuffle.reveal("tile_0")
+    start, end = shuffle.center("tile_0"), shuffle.center("tile_2")
+    drag(shuffle.page, start, [end[0], end[1] + 150], touch=True)
+    shuffle.still()
+    assert words_of(shuffle) == ["喜欢", "你", "我"]
+    before = shuffle.page.evaluate("scrollY")
+    drag(shuffle.page, [start[0], start[1] + 90], [start[0], start[1] - 60], touch=True)
+    shuffle.page.wait_for_timeout(300)
+    assert shuffle.page.evaluate("scrollY") > before + 50
+    assert words_of(shuffle) == ["喜欢", "你", "我"]
+
+
 def watched(widget, button, names, seconds):
     """Press a button and read some readouts in every frame that follows."""
     return widget.host.evaluate(
@@ -1007,6 +1090,35 @@ def test_a_code_with_fewer_hands_takes_the_last_of_them(built_book, widgets_on):
         assert wrong_readouts(explorer, held) == []
 
 
+_LAYOUT_STOPS = {
+    "both_interleaved": ("interleaved", "interleaved", False),
+    "both_half": ("half", "half", False),
+    "both_half_converted": ("half", "half", True),
+    "one_of_each": ("interleaved", "half", False),
+}
+
+
+def test_stops_of_the_layouts_seat_q_and_k_as_they_say(built_book, widgets_on):
+    pairs = find_widget(built_book, widgets_on, "LayoutPairs")
+    held = vectors_of(pairs)
+    for stop, (q_layout, k_layout, convert) in _LAYOUT_STOPS.items():
+        pairs.control(stop).click()
+        pairs.frames()
+        assert pairs.control(stop).get_attribute("aria-pressed") == "true"
+        assert pairs.control("convert").is_checked() == convert
+        seated = {"q_layout": q_layout, "k_layout": k_layout, "convert": convert}
+        assert wrong_readouts(pairs, held | seated) == [], stop
+        frames = watched(pairs, "both_move", ["score", "n"], seconds=1.5)
+        assert len({n for _, n in frames}) > 10, "nothing moved"
+        scores = [score for score, _ in frames]
+        assert (max(scores) - min(scores) > 0.5) == (q_layout != k_layout), stop
+        pairs.control("both_move").click()
+        pairs.frames()
+    pairs.control("reset").click()
+    pairs.still()
+    assert wrong_readouts(pairs, held) == []
+
+
 @pytest.mark.parametrize(
     ("kind", "button", "moved", "kept"),
     [
@@ -1015,6 +1127,7 @@ def test_a_code_with_fewer_hands_takes_the_last_of_them(built_book, widgets_on):
         ("FrequencyClocks", "play", "position", "base"),
         ("ComplexProduct", "once_around", "w_angle", "z_length"),
         ("SinusoidExplorer", "walk_on", "position", "inner"),
+        ("LayoutPairs", "both_move", "n", "reference"),
     ],
 )
 def test_reduced_motion_arrives_without_traveling(

@@ -161,7 +161,7 @@ _NOT_EQUIVARIANT = {
 @exercise("is it equivariant")
 def _is_it_equivariant(answer):
     for name, layer in (_EQUIVARIANT | _NOT_EQUIVARIANT).items():
-        verdict = answer(lambda x, layer=layer: layer(x.clone()))
+        verdict = answer(lambda x, layer=layer: layer(x.clone()).clone())
         if verdict is None:
             return NO_RETURN
         if verdict and name in _NOT_EQUIVARIANT:

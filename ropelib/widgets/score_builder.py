@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 REACH = 32
 MAX_PAIRS = 8
+_DISTANCES = range(-REACH, REACH + 1)
 _START_BASE, _START_AIM = 100.0, -7
 _RULES = {"amplitudes": (0, 1, "[0, 1]"), "start_angles": (-math.pi, math.pi, "[-pi, pi]")}
 _EQUAL = 1e-9  # scores that differ by less count as equal
@@ -67,8 +68,6 @@ class ScoreBuilder(RopeWidget):
         super().__init__(**values)
         self._keep_pairs()
         self.observe(self._keep_pairs, "head_dim")
-        if "start_angles" not in values:
-            self.aim(_START_AIM)
 
     def _keep_pairs(self, change: dict | None = None) -> None:
         self.pairs = min(self.pairs, self.num_pairs)
@@ -174,7 +173,7 @@ class ScoreBuilder(RopeWidget):
     @property
     def scores(self) -> "torch.Tensor":
         """The score at all distances from -32 to 32, float64, (65,)."""
-        return self._parts(range(-REACH, REACH + 1)).sum(-1)
+        return self._parts(_DISTANCES).sum(-1)
 
     @property
     def total(self) -> float:
@@ -184,7 +183,7 @@ class ScoreBuilder(RopeWidget):
     @property
     def peak(self) -> int:
         """Distance of the highest score in -32 .. 32; of equals the nearest, behind first."""
-        return self._best(without=None)
+        return self._best(_DISTANCES)
 
     @property
     def peak_score(self) -> float:
@@ -192,18 +191,28 @@ class ScoreBuilder(RopeWidget):
         return self.scores[self.peak + REACH].item()
 
     @property
-    def rival(self) -> int:
-        """Distance of the next best score."""
-        return self._best(without=self.peak)
+    def beside(self) -> float:
+        """The higher of the two scores beside the peak."""
+        return max(self.scores[d + REACH].item() for d in _DISTANCES if abs(d - self.peak) == 1)
+
+    @property
+    def rival(self) -> int | None:
+        """The best distance on another hill than the peak; None where there is no other."""
+        scores, first, last = self.scores.tolist(), self.peak, self.peak
+        while first > -REACH and scores[first - 1 + REACH] <= scores[first + REACH] + _EQUAL:
+            first -= 1
+        while last < REACH and scores[last + 1 + REACH] <= scores[last + REACH] + _EQUAL:
+            last += 1
+        others = [distance for distance in _DISTANCES if not first <= distance <= last]
+        return self._best(others) if others else None
 
     @property
     def rival_score(self) -> float:
-        """The next best score."""
-        return self.scores[self.rival + REACH].item()
+        """The score there; NaN where there is no other hill."""
+        return math.nan if self.rival is None else self.scores[self.rival + REACH].item()
 
-    def _best(self, without: int | None) -> int:
-        scores = dict(zip(range(-REACH, REACH + 1), self.scores.tolist(), strict=True))
-        scores.pop(without, None)
+    def _best(self, among) -> int:
+        scores = {distance: self.scores[distance + REACH].item() for distance in among}
         best = max(scores.values())
         near = [distance for distance, score in scores.items() if score > best - _EQUAL]
         return min(near, key=lambda distance: (abs(distance), distance))

@@ -300,6 +300,8 @@ function render({ model, el }) {
     };
     const [x, y] = [number("x"), number("y")];
     const status = svg("text", { class: "rope-tokens-status", "text-anchor": "middle" }, card);
+    // Chromium does not heed touch-action inside this picture, and would scroll the page instead.
+    tile.addEventListener("touchstart", (event) => event.preventDefault(), { passive: false });
     tile.addEventListener("pointerdown", (event) => {
       if (event.button !== 0) return;
       const { order } = current();
