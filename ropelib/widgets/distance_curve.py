@@ -36,8 +36,8 @@ class DistanceCurve(RopeWidget):
         head_dim: dimensions of the head, even, in [2, 256].
         base: in [100, 10 million]; inv_freq[i] = base ** (-2i / head_dim).
         context: how far the curve goes, in [64, 131072] tokens.
-        kept: share of the pairs that rotate, in [0, 1]: the slowest of the others stand still
-            (p-RoPE).
+        kept: share of the pairs that rotate, the fastest, in [0, 1]; the others stand still, as in
+            p-RoPE.
         log_axis: whether the distances stand on a logarithmic axis.
 
     Raises:
