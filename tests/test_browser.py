@@ -639,7 +639,24 @@ def layout_oracle(inputs):
     }
 
 
+def distance_oracle(inputs):
+    from ropelib.widgets import DistanceCurve
+
+    whole = {name: round(inputs[name]) for name in ("head_dim", "context")}
+    curve = DistanceCurve(base=inputs["base"], kept=inputs["kept"], **whole)
+    return {
+        "rises": curve.rises,
+        "first_negative": math.nan if curve.first_negative is None else curve.first_negative,
+        "base_bound": math.nan if curve.base_bound is None else curve.base_bound,
+        "cosine_at_context": curve.curve[-1].item(),
+        "bound_at_context": curve.bound[-1].item(),
+        "wavelength_slowest": curve.slowest_wavelength or math.nan,
+        "turning_pairs": int((curve.inv_freq > 0).sum()),
+    }
+
+
 ORACLES = {
+    "DistanceCurve": distance_oracle,
     "TokenShuffle": shuffle_oracle,
     "BiasExplorer": bias_oracle,
     "LayoutPairs": layout_oracle,

@@ -3,21 +3,25 @@
 from ropelib.widgets.bias_explorer import BiasExplorer
 from ropelib.widgets.complex_product import ComplexProduct
 from ropelib.widgets.config_inspector import ConfigInspector
+from ropelib.widgets.distance_curve import DistanceCurve
 from ropelib.widgets.frequency_clocks import FrequencyClocks
 from ropelib.widgets.layout_pairs import LayoutPairs
 from ropelib.widgets.rotation_explorer import RotationExplorer
 from ropelib.widgets.score_builder import ScoreBuilder
 from ropelib.widgets.sinusoid_explorer import SinusoidExplorer
 from ropelib.widgets.token_shuffle import TokenShuffle
+from ropelib.widgets.value_rotation import ValueRotation
 
 __all__ = [
     "BiasExplorer",
     "ComplexProduct",
     "ConfigInspector",
+    "DistanceCurve",
     "FrequencyClocks",
     "LayoutPairs",
     "RotationExplorer",
     "ScoreBuilder",
     "SinusoidExplorer",
     "TokenShuffle",
+    "ValueRotation",
 ]
