@@ -655,7 +655,39 @@ def distance_oracle(inputs):
     }
 
 
+def value_oracle(inputs):
+    import torch
+
+    from ropelib import apply_rotary, cos_sin
+    from ropelib.attention import attention
+    from ropelib.widgets import value_rotation as head
+
+    turn = torch.tensor([inputs["theta"]], dtype=torch.float64)
+    q, k, v = (torch.tensor(x, dtype=torch.float64) for x in (head.QUERIES, head.KEYS, head.VALUES))
+
+    def attend(way, shift):
+        cos, sin = cos_sin(torch.arange(5) + shift, turn, dtype=torch.float64)
+        q_, k_, v_ = (apply_rotary(x, cos, sin, layout="interleaved") for x in (q, k, v))
+        output, weights = attention(q_, k_, v if way == "alone" else v_)
+        if way == "turned_back":
+            output = apply_rotary(output, cos, -sin, layout="interleaved")
+        return output[int(inputs["query"])], weights[int(inputs["query"])]
+
+    shift = int(inputs["shift"])
+    output, weights = attend(inputs["values"], shift)
+    return {
+        "weight": weights.tolist(),
+        "output_x": output[0].item(),
+        "output_y": output[1].item(),
+        "output_angle": math.atan2(output[1].item(), output[0].item()),
+        "output_length": output.norm().item(),
+        "change": (output - attend(inputs["values"], 0)[0]).norm().item(),
+        "gap": (output - attend("alone", shift)[0]).norm().item(),
+    }
+
+
 ORACLES = {
+    "ValueRotation": value_oracle,
     "DistanceCurve": distance_oracle,
     "TokenShuffle": shuffle_oracle,
     "BiasExplorer": bias_oracle,
@@ -739,7 +771,7 @@ def says(text, value):
 
 def vectors_of(widget):
     held = ("q", "k", "z", "w", "code", "model_dim", "encoding", "causal", "content")
-    held += ("sentence", "order", "positions", "q_layout", "k_layout", "convert")
+    held += ("sentence", "order", "positions", "q_layout", "k_layout", "convert", "values")
     return {name: widget.state[name] for name in held if name in widget.state}
 
 
@@ -1137,6 +1169,22 @@ def test_stops_of_the_layouts_seat_q_and_k_as_they_say(built_book, widgets_on):
 
 
 @pytest.mark.parametrize(
+    ("way", "spins"), [("alone", False), ("turned", True), ("turned_back", False)]
+)
+def test_only_turned_values_make_the_output_spin(built_book, widgets_on, way, spins):
+    head = find_widget(built_book, widgets_on, "ValueRotation")
+    ways = head.control("values").locator("[role=radio]")
+    ways.nth(["alone", "turned", "turned_back"].index(way)).click()
+    head.frames()
+    assert wrong_readouts(head, {"values": way}) == []
+    frames = watched(head, "push_on", ["shift", "change"], seconds=1.5)
+    assert len({shift for shift, _ in frames}) > 10, "nothing moved"
+    changes = [change for _, change in frames]
+    assert (max(changes) - min(changes) > 0.5) == spins
+    assert spins or max(changes) < 1e-9
+
+
+@pytest.mark.parametrize(
     ("kind", "button", "moved", "kept"),
     [
         ("RotationExplorer", "both_move", "m", "score"),
@@ -1145,6 +1193,7 @@ def test_stops_of_the_layouts_seat_q_and_k_as_they_say(built_book, widgets_on):
         ("ComplexProduct", "once_around", "w_angle", "z_length"),
         ("SinusoidExplorer", "walk_on", "position", "inner"),
         ("LayoutPairs", "both_move", "n", "reference"),
+        ("ValueRotation", "push_on", "shift", "output_length"),
     ],
 )
 def test_reduced_motion_arrives_without_traveling(

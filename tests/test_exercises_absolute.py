@@ -28,6 +28,8 @@ def of(angles):
 BASE = (4096 / (2 * math.pi)) ** (64 / 62)
 
 RIGHT = [
+    ("two places ahead", shift_matrix(-2, 8)),
+    ("two places ahead", (3 * shift_matrix(-2, 8)).tolist()),
     ("bits that flip", (4, 5)),
     ("bits that flip", np.array([4, 5])),
     ("code of place 1", of([1, 0.1])),
@@ -43,6 +45,11 @@ RIGHT = [
     ("two places, one code", {1, 4}),
 ]
 WRONG = [
+    ("two places ahead", shift_matrix(2, 8), "two places back"),
+    ("two places ahead", torch.eye(8), "finds itself"),
+    ("two places ahead", shift_matrix(-3, 8), "n - m = 3"),
+    ("two places ahead", torch.diag(torch.arange(8.0)), "depends on the place"),
+    ("two places ahead", torch.eye(4), r"8 x 8 matrix, got shape (4, 4)"),
     ("bits that flip", (1, 1), "changes by one"),
     ("bits that flip", (5, 4), "other order"),
     ("bits that flip", (4, 4), "fifth digit"),

@@ -1,4 +1,4 @@
-"""SinusoidExplorer's Python side: positions as clock readings, and their inner products."""
+"""SinusoidExplorer's Python side: positions as clock readings, and their dot products."""
 
 import math
 import re

@@ -54,8 +54,8 @@ def t5_bucket(
     else:
         first = torch.zeros_like(distance, dtype=torch.long)
         apart = (-distance).clamp(min=0)
-    octaves = torch.log(apart.clamp(min=1).float() / exact) / math.log(max_distance / exact)
-    far = exact + (octaves * (per_direction - exact)).long()
+    share = torch.log(apart.clamp(min=1).float() / exact) / math.log(max_distance / exact)
+    far = exact + (share * (per_direction - exact)).long()
     return first + torch.where(apart < exact, apart, far.clamp(max=per_direction - 1))
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 
 import torch
 
+from ropelib.encodings import sinusoids
 from ropelib.exercises.base import NO_RETURN, close, exercise
 
 
@@ -140,3 +141,22 @@ def _two_places_one_code(answer):
         f"Their codes are (u{i} + u{j})/2 and (u{k} + u{h})/2, which differ for most tables. "
         "Look for a sum that does not notice an exchange."
     )
+
+
+@exercise("two places ahead")
+def _two_places_ahead(answer):
+    matrix = torch.as_tensor(answer).double()
+    if matrix.shape != (8, 8):
+        raise ValueError(f"expected an 8 x 8 matrix, got shape {tuple(matrix.shape)}")
+    codes = sinusoids(torch.arange(-40, 41), 8, dtype=torch.float64)
+    best = (codes @ matrix @ codes.T).argmax(-1)
+    ahead = (best - torch.arange(81))[20:61].unique().tolist()  # away from the ends
+    if ahead == [2]:
+        return None
+    if ahead == [-2]:
+        return "This head looks two places back: W_K has to bring the key's code to the query's."
+    if ahead == [0]:
+        return "Every query finds itself: this W_K compares the codes as they are."
+    if len(ahead) == 1:
+        return f"From every place the best key is at n - m = {ahead[0]}."
+    return "Where this head looks depends on the place. Which matrix moves all codes alike?"

@@ -9,7 +9,6 @@ import itertools
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import torch
@@ -17,6 +16,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from ropelib.encodings import NoPosition, PositionEncoding, Sinusoidal
+from ropelib.experiments.seeding import seeded
 from ropelib.experiments.transformer import Transformer
 
 ENCODINGS: dict[str, Callable[[int], PositionEncoding]] = {
@@ -181,7 +181,7 @@ def best_bag_accuracy(sentences: Tensor, answers: Tensor) -> float:
 
 def train(condition: Condition, config: Config, task: Task, seed: int) -> Transformer:
     """Return a model trained on the task's training sentences; the same for the same seed."""
-    with _seeded(seed):
+    with seeded(seed):
         model = Transformer(
             config.num_names + 2,
             model_dim=config.model_dim,
@@ -229,16 +229,3 @@ def run(config: Config = Config(), progress: Callable[[str], object] | None = No
             shares = "  ".join(f"{share:6.1%}" for share in found[condition.name])
             progress(f"{condition.name:36} {shares}")
     return Result(config, found, max(limits), time.perf_counter() - start)
-
-
-@contextmanager
-def _seeded(seed: int):
-    """Seed torch and use one thread, and leave both as they were found."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(seed)
-            yield
-    finally:
-        torch.set_num_threads(threads)

@@ -33,7 +33,7 @@ const WORDS = {
   en: {
     title: "Complex product: z, w and z times w",
     plane:
-      "The plane with z, w and their product zw; a unit square with the letter F in it, before (dashed) and after (solid) multiplication by w",
+      "The plane with z, w and their product wz; a unit square with the letter F in it, before (dashed) and after (solid) multiplication by w",
     handle: "{name}; arrow keys move its tip",
     handleRole: "movable point",
     handleValue: "{re} {sign} {im} i, length {length}, angle {angle}",
@@ -163,7 +163,7 @@ function render({ model, el }) {
     line: svg("path", { class: `rope-product-arc rope-${name}` }, plane),
     head: svg("path", { class: `rope-turn-head rope-${name}` }, plane),
   }));
-  const arrows = Object.fromEntries(["z", "w", "zw"].map((name) => [name, arrow(plane, `rope-${name}`)]));
+  const arrows = Object.fromEntries(["z", "w", "wz"].map((name) => [name, arrow(plane, `rope-${name}`)]));
   const handles = Object.fromEntries(
     ["z", "w"].map((name) => [
       name,
@@ -182,7 +182,7 @@ function render({ model, el }) {
       }),
     ]),
   );
-  const labels = ["zw", "w", "z"].map((name) => ({ name, place: vectorLabel(plane, `rope-${name}`, name) }));
+  const labels = ["wz", "w", "z"].map((name) => ({ name, place: vectorLabel(plane, `rope-${name}`, name) }));
 
   const animation = animator(() => {
     // Python and the other views learn where the animation stands.
@@ -242,8 +242,8 @@ function render({ model, el }) {
   });
 
   const cell = (part, className, ...children) => html("span", { role: part, class: className }, ...children);
-  const rows = ["z", "w", "zw"].map((name) => {
-    const report_ = (what) => report(`${name === "zw" ? "product" : name}_${what}`);
+  const rows = ["z", "w", "wz"].map((name) => {
+    const report_ = (what) => report(`${name === "wz" ? "product" : name}_${what}`);
     const row = { name, re: report_("re"), im: report_("im"), length: report_("length"), angle: report_("angle") };
     row.plus = html("span");
     const sign = (mark) => html("span", { class: "rope-product-sign" }, name === "w" ? mark : "");
@@ -305,7 +305,7 @@ function render({ model, el }) {
   const summary = announcer(root);
   el.append(root);
 
-  function drawPlane({ z, w, zw, zAngle, wAngle }, wide) {
+  function drawPlane({ z, w, wz, zAngle, wAngle }, wide) {
     size = clamp(pictureBox.clientWidth || 360, 200, wide ? 400 : 340);
     unit = size / (2 * EXTENT);
     const middle = size / 2;
@@ -334,7 +334,7 @@ function render({ model, el }) {
     setAttributes(path, {
       cx: middle,
       cy: middle,
-      r: Math.hypot(...zw) * unit,
+      r: Math.hypot(...wz) * unit,
       visibility: onCircle ? "visible" : "hidden",
     });
     setAttributes(before, { d: outline(SQUARE) });
@@ -358,7 +358,7 @@ function render({ model, el }) {
     drawArc(arcs[0], radius, 0, zAngle, known);
     drawArc(arcs[1], radius + (zAngle * wAngle < 0 ? 9 : 0), zAngle, zAngle + wAngle, known);
 
-    const numbers = { z, w, zw };
+    const numbers = { z, w, wz };
     const tips = Object.fromEntries(Object.entries(numbers).map(([name, at]) => [name, toPixels(at)]));
     for (const [name, draw] of Object.entries(arrows)) draw(middle, middle, ...tips[name]);
     for (const [name, place] of Object.entries(handles)) {
@@ -390,8 +390,8 @@ function render({ model, el }) {
     return Number.isFinite(angle) ? `${formatNumber(degrees(angle), 1)}°` : "–";
   }
 
-  function say({ z, w, zw, zAngle, wAngle, angle }) {
-    const [zLength, wLength, length] = [z, w, zw].map((number) => Math.hypot(...number));
+  function say({ z, w, wz, zAngle, wAngle, angle }) {
+    const [zLength, wLength, length] = [z, w, wz].map((number) => Math.hypot(...number));
     const sign = (holds) => (holds ? words.equals : words.approximately);
     const rounded = (value, digits) => Number(value.toFixed(digits));
     const sum = zAngle + wAngle;
@@ -423,8 +423,8 @@ function render({ model, el }) {
     // Read before anything is written, so that the browser lays the page out once a frame.
     const wide = root.clientWidth >= 600;
     const [z, w] = [model.get("z"), moving ?? model.get("w")];
-    const zw = multiply(z, w);
-    const state = { z, w, zw, zAngle: angleOf(z), wAngle: angleOf(w), angle: angleOf(zw) };
+    const wz = multiply(z, w);
+    const state = { z, w, wz, zAngle: angleOf(z), wAngle: angleOf(w), angle: angleOf(wz) };
     drawPlane(state, wide);
     for (const row of rows) {
       const number = state[row.name];

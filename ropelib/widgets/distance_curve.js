@@ -27,7 +27,7 @@ const WORDS = {
   en: {
     title: "Distance curve: the mean of all hands’ cosines, and its bound",
     picture:
-      "Against the distance: above, RoFormer’s bound with the curve to the same scale; below, the curve enlarged",
+      "Against the distance: above, RoFormer’s bound with the curve’s absolute value to the same scale; below, the curve enlarged",
     presets: {
       roformer: "RoFormer",
       llama2: "Llama 2",
@@ -41,7 +41,7 @@ const WORDS = {
     context: "context, tokens",
     kept: "share of hands that turn",
     logAxis: "logarithmic axis",
-    boundTitle: "the bound, and the curve to the same scale",
+    boundTitle: "RoFormer’s bound, and the curve’s size to scale",
     curveTitle: "the curve, enlarged: mean of the cosines",
     axis: "distance, tokens",
     below: "below 0",
@@ -49,7 +49,7 @@ const WORDS = {
     slowHere: "slowest hand is round",
     rises: "rises, step by step",
     first: "first below 0 at",
-    baseBound: "smallest base that keeps it at 0 or above",
+    baseBound: "smallest tried base that stays at 0 or above",
     atContext: "curve at the context",
     boundAtContext: "bound at the context",
     slowest: "slowest turn",
@@ -389,7 +389,7 @@ function render({ model, el }) {
     setAttributes(picture, { viewBox: `0 0 ${width} ${HEIGHT}`, height: HEIGHT });
     const at = ([column, value], scale) => [LEFT + column * stretch, scale(value)];
     setAttributes(curve, { d: polylinePath(points.map((point) => at(point, up))) });
-    setAttributes(small, { d: polylinePath(points.map((point) => at(point, wide))) });
+    setAttributes(small, { d: polylinePath(points.map(([column, value]) => at([column, Math.abs(value)], wide))) });
     const line = sampleDistances(context, log_axis).map((r) => [x(r), wide(partialSumBound(found.inverse, r))]);
     setAttributes(boundLine, { d: polylinePath(line) });
 

@@ -56,7 +56,7 @@ const WORDS = {
     lessonApart:
       "These cosines have their tops in different places. The best sum is <b>{best}</b>, at distance {peak}; if they agreed, it would be {total}.",
     lessonNothing: "Nothing counts: the score is <b>0</b> at every distance.",
-    score: "score at this distance",
+    score: "score here",
     possible: "if all agreed",
     peak: "highest score",
     beside: "beside it",

@@ -227,4 +227,3 @@ class ScoreBuilder(RopeWidget):
         keys = self.k.expand(len(cos), -1)
         products = self.q * apply_rotary(keys, cos, sin, layout="interleaved")
         return products.unflatten(-1, (self.num_pairs, 2)).sum(-1)
-

@@ -69,25 +69,25 @@ const WORDS = {
     radians: "{value} rad",
     radiansDegrees: "{value} rad ({degrees}°)",
     axisX: "offset Δ",
-    axisY: "inner product of m and m + Δ",
+    axisY: "dot product of m and m + Δ",
     band: "shaded: the same Δ from other places",
     noBand: "the same curve at every place",
     lesson:
-      "At positions {m} and {other}: inner product <b>{inner}</b> of {most}. The same {steps} anywhere: <b>{inner}</b>.",
+      "At positions {m} and {other}: dot product <b>{inner}</b> of {most}. The same {steps} anywhere: <b>{inner}</b>.",
     lessonWalk:
-      "Both rows move on and every hand turns. They stay {steps} apart, and the inner product stays <b>{inner}</b>.",
+      "Both rows move on and every hand turns. They stay {steps} apart, and the dot product stays <b>{inner}</b>.",
     lessonSelf: "A position with itself: <b>{inner}</b> of {most}. Each pair adds sin² + cos² = 1.",
     lessonBits:
-      "From {m} to {other}, {flipped} of {most} bits flip: inner product <b>{inner}</b> of {most}. The same {steps} elsewhere: anything from <b>{low}</b> to <b>{high}</b>.",
+      "From {m} to {other}, {flipped} of {most} bits flip: dot product <b>{inner}</b> of {most}. The same {steps} elsewhere: anything from <b>{low}</b> to <b>{high}</b>.",
     lessonBitsAlike:
-      "From {m} to {other}, {flipped} of {most} bits flip: inner product <b>{inner}</b> of {most}. For this offset it is the same everywhere.",
+      "From {m} to {other}, {flipped} of {most} bits flip: dot product <b>{inner}</b> of {most}. For this offset it is the same everywhere.",
     step: "step",
     steps: "steps",
     back: "back",
     walk: "walk on",
     fastest: "fastest hand",
     slowest: "slowest hand",
-    inner: "inner product",
+    inner: "dot product",
     most: "at most",
     elsewhere: "same Δ, all places",
     other: "m + Δ",
@@ -120,7 +120,7 @@ export function codeOf(position, binary, inverse) {
   return inverse.flatMap((frequency) => [Math.sin(position * frequency), Math.cos(position * frequency)]);
 }
 
-// What each pair (each bit) adds to the inner product.
+// What each pair (each bit) adds to the dot product.
 export function pairProducts(a, b, width) {
   return Array.from({ length: a.length / width }, (_, i) => {
     let sum = 0;
@@ -135,7 +135,7 @@ export function innerProduct(a, b) {
   return sum;
 }
 
-// Least and greatest inner product of every offset, over all places on the map.
+// Least and greatest dot product of every offset, over all places on the map.
 export function innerRange(rows) {
   const low = new Array(2 * REACH + 1).fill(Infinity);
   const high = new Array(2 * REACH + 1).fill(-Infinity);

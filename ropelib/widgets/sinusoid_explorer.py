@@ -1,4 +1,4 @@
-"""Positions as rows of clock readings, and the inner product of two such rows."""
+"""Positions as rows of clock readings, and the dot product of two such rows."""
 
 import math
 from typing import TYPE_CHECKING
@@ -16,7 +16,7 @@ _PLACES = 128
 
 
 class SinusoidExplorer(RopeWidget):
-    """Read a position from many hands, move on by an offset, and watch the inner product.
+    """Read a position from many hands, move on by an offset, and watch the dot product.
 
     A hand's tip is (cos, sin), so it turns counterclockwise as the position grows; the code stores
     (sin, cos), side by side. The counter's columns are -1 and +1, lowest bit first, and seven bits
@@ -179,7 +179,7 @@ class SinusoidExplorer(RopeWidget):
 
     @property
     def elsewhere(self) -> tuple[float, float]:
-        """Least and greatest inner product that this offset gives from any place in [0, 127]."""
+        """Least and greatest dot product that this offset gives from any place in [0, 127]."""
         import torch
 
         places = torch.arange(_PLACES)

@@ -406,8 +406,10 @@ function render({ model, el }) {
       name: "swap",
       label: words.swap,
       onClick: () => {
+        // From any order to the swapped one, and from there back.
         const { sentence, order } = current();
-        commit(model, { order: exchanged(order, ...sentence.swap) });
+        const swapped = swappedOrder(sentence);
+        commit(model, { order: String(order) === String(swapped) ? original(sentence) : swapped });
       },
     }),
     shuffle: button({

@@ -325,7 +325,8 @@ function render({ model, el }) {
       value.before(middle, middle, ...at(vector));
       value.after(middle, middle, ...at(arrived));
       value.group.setAttribute("opacity", (0.3 + 0.7 * (state.weights[i] / most)).toFixed(3));
-      const far = 1 + 13 / (Math.hypot(...vector) * unit);
+      // Neighbors stand at two distances, or words of nearly one direction would overlap.
+      const far = 1 + (13 + 14 * (i % 2)) / (Math.hypot(...vector) * unit);
       const [x, y] = at([arrived[0] * far, arrived[1] * far]);
       setAttributes(value.label, { x: clamp(x, 14, size - 14), y: clamp(y + 4, 12, size - 4) });
     });
@@ -347,9 +348,9 @@ function render({ model, el }) {
   function drawHeads(state, { width }) {
     const column = width / texts.length;
     const radius = Math.min(column / 2 - 4, 36);
-    const unit = radius / 2.2;
+    const unit = radius / 2.05;
     const dialY = 44 + radius;
-    const floor = dialY + radius + 108;
+    const floor = dialY + radius + 92;
     const height = floor + 24;
     setAttributes(heads, { viewBox: `0 0 ${width} ${height}`, style: `width: ${width}px; height: ${height}px; margin: 0 auto` });
     base.setAttribute("d", `M0 ${floor}H${width}`);
@@ -370,7 +371,7 @@ function render({ model, el }) {
       setAttributes(part.back, { cx: x, cy: dialY, r: radius });
       part.q(x, dialY, x + q[0] * unit, dialY - q[1] * unit);
       part.k(x, dialY, x + k[0] * unit, dialY - k[1] * unit);
-      const tall = state.weights[i] * 84;
+      const tall = state.weights[i] * 64;
       const y = floor - tall;
       setAttributes(part.bar, { x: x - 12, y: y.toFixed(2), width: 24, height: tall.toFixed(2) });
       part.weight.dataset.value = state.weights[i];

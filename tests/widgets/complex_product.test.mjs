@@ -18,9 +18,9 @@ test("the product by hand", () => {
 test("lengths multiply and angles add", () => {
   for (const z of numbers) {
     for (const w of numbers) {
-      const zw = widget.multiply(z, w);
-      near(Math.hypot(...zw), Math.hypot(...z) * Math.hypot(...w));
-      const apart = widget.angleOf(zw) - widget.angleOf(z) - widget.angleOf(w);
+      const wz = widget.multiply(z, w);
+      near(Math.hypot(...wz), Math.hypot(...z) * Math.hypot(...w));
+      const apart = widget.angleOf(wz) - widget.angleOf(z) - widget.angleOf(w);
       near(Math.sin(apart / 2), 0);
     }
   }
