@@ -24,7 +24,9 @@ def _count_the_rises(answer):
     if given == 8:
         return "There are 8 steps in all. In how many of them is the later value the larger one?"
     if given in (3, 5):
-        return "Count steps, not peaks: write down the nine values and look at each neighboring pair."
+        return (
+            "Count steps, not peaks: write down the nine values and look at each neighboring pair."
+        )
     return "Write down cos(90° r) and cos(180° r) for r = 0 to 8, and half their sum."
 
 
@@ -35,7 +37,9 @@ def _first_zero_crossing(answer):
     if given == right:
         return None
     if given == right - 1:
-        return "That is the last distance up to which the base holds. Asked is the first negative one."
+        return (
+            "That is the last distance up to which the base holds. Asked is the first negative one."
+        )
     if given == first_negative_distance(inv_freq(128), 2048):
         return "That is the head of 128 dimensions."
     if given == first_negative_distance(inv_freq(32), 2048):
@@ -127,7 +131,7 @@ def _random_or_aligned(answer):
         ("one key for all queries", scores(q, one.expand(400, -1)), "random"),
         ("k equal to q", scores(q, q), "aligned"),
         ("k equal to q, a hundred times smaller", scores(q, q, 0.01), "aligned"),
-        ("k a noisy copy of q", scores(q, q + 2 * k), "aligned"),
+        ("k a noisy copy of q", scores(q, q + 5 * k), "aligned"),
     ]
     for name, given, right in cases:
         verdict = answer(given.clone())

@@ -1,0 +1,172 @@
+"""What the sources say about distance, length and the base, decided claim by claim."""
+
+import math
+
+import pytest
+import torch
+
+from ropelib import apply_rotary, cos_sin, inv_freq
+from ropelib.distance import cosine_mean, partial_sum_bound
+from ropelib.encodings import NoPosition, Rotary, attend, sinusoids
+from ropelib.scaling import linear
+
+HEAD_DIM = 64
+TURNS = inv_freq(HEAD_DIM)
+
+
+def generator(seed=0):
+    return torch.Generator().manual_seed(seed)
+
+
+def scores_over(q, k, distances, turns=TURNS):
+    """Scores of one query with the same key at many signed distances n - m, by ropelib's tables."""
+    cos, sin = cos_sin(torch.as_tensor(distances), turns, dtype=torch.float64)
+    keys = apply_rotary(k.expand(len(distances), -1), cos, sin, layout="interleaved")
+    return keys @ q
+
+
+def test_no_monotone_decay_of_anything():
+    """S004-16, false: neither one cosine, nor their mean, nor the bound is monotone."""
+    steps = torch.arange(513)
+    curves = [steps.double().cos(), cosine_mean(TURNS, steps), partial_sum_bound(TURNS, steps)]
+    for curve in curves:
+        assert (curve.diff() > 0).sum() > 200
+    # And content can turn the trend around: the key that fits best stands 300 tokens back.
+    q = torch.randn(HEAD_DIM, generator=generator(), dtype=torch.float64)
+    cos, sin = cos_sin(torch.tensor([300]), TURNS, dtype=torch.float64)
+    k = apply_rotary(q[None], cos, sin, layout="interleaved")[0]
+    assert scores_over(q, k, -steps).argmax() == 300
+
+
+def test_the_trend_is_there_for_equal_query_and_key():
+    """S004-16, S001-26: what is true of them, on average over stretches."""
+    averages = [cosine_mean(TURNS, torch.arange(*ends)).mean() for ends in ((0, 10), (100, 1000))]
+    assert averages[0] > 0.7 and 0.2 < averages[1] < 0.3
+
+
+def test_the_inner_product_of_codes_has_no_limit():
+    """S001-26, imprecise: the product is the mean of cosines, of size 1/sqrt(d) for good."""
+    places = torch.tensor([0, 5, 300, 4096])
+    codes = sinusoids(places, HEAD_DIM, dtype=torch.float64)
+    torch.testing.assert_close(codes @ codes[0] / 32, cosine_mean(TURNS, places))
+    for start in (10**5, 10**6, 10**7):
+        far = cosine_mean(TURNS, torch.arange(start, start + 20_000))
+        assert far.square().mean().sqrt() == pytest.approx(HEAD_DIM**-0.5, rel=0.15)
+    assert cosine_mean(inv_freq(8), torch.tensor(1_966_637)) > 0.999999
+
+
+def test_scores_change_with_distance_and_only_with_distance():
+    """S000-22, S004-14, S004-22, true: for given q and k the score is a function of n - m."""
+    q, k = torch.randn(2, 1, HEAD_DIM, generator=generator(), dtype=torch.float64)
+    rotary = Rotary(HEAD_DIM)
+
+    def score(m, n):
+        turned = rotary.rotate(q, k, torch.tensor([m]), torch.tensor([n]))
+        return (turned[0] @ turned[1].T).item()
+
+    assert score(3, 8) == pytest.approx(score(1003, 1008), abs=1e-9)
+    assert abs(score(3, 8) - score(3, 9)) > 0.1
+    assert sum(parameter.numel() for parameter in rotary.parameters()) == 0
+
+
+def test_deeper_contents_still_carry_where_they_stand():
+    """S000-37, imprecise: a pushed text scores the same, but content depends on the place."""
+    start, word = 0.3 * torch.randn(2, HEAD_DIM, generator=generator(), dtype=torch.float64)
+    x = torch.stack([start, *[word] * 11])[None]
+    first, _ = attend(Rotary(HEAD_DIM), x, x, x, causal=True)
+    # The same word, one place on: layer 1 has seen one more copy of it, so its output differs.
+    assert ((first[0, 2:] - first[0, 1:-1]).abs().amax(-1) > 1e-3).all()
+    pushed, _ = attend(Rotary(HEAD_DIM), x, x, x, torch.arange(12) + 500, causal=True)
+    torch.testing.assert_close(pushed, first)
+    # So layer 2's score of a word with the copy before it depends on where the two stand.
+    beside = (first[0, 2:] * first[0, 1:-1]).sum(-1)
+    assert beside.max() - beside.min() > 0.1
+
+
+@pytest.mark.parametrize("wanted", ["three back", "the first"])
+def test_whether_relative_or_absolute_matters_depends_on_the_task(wanted):
+    """S000-38, unverified: one task needs the distance, another the place."""
+    q = k = torch.ones(1, 40, HEAD_DIM, dtype=torch.float64)
+    cos, sin = cos_sin(torch.tensor([3]), TURNS, dtype=torch.float64)
+    k = 4 * apply_rotary(k, cos.expand(40, -1), sin.expand(40, -1), layout="interleaved")
+    _, weights = attend(Rotary(HEAD_DIM), q, k, k, causal=True)
+    target = {"three back": torch.arange(3, 40) - 3, "the first": torch.zeros(37).long()}[wanted]
+    hit = (weights[0, 3:].argmax(-1) == target).double().mean()
+    assert hit == 1 if wanted == "three back" else hit < 0.1
+
+
+def trained_head(length, wanted, head_dim=16, steps=300):
+    """Free q and k whose weights over `length` distances were fitted, as h = conj(q) k."""
+    back = torch.arange(length)
+    qk = 0.3 * torch.randn(2, head_dim // 2, 2, generator=generator(), dtype=torch.float64)
+    qk.requires_grad_()
+    optimizer = torch.optim.Adam([qk], lr=0.05)
+    for _ in range(steps):
+        h = torch.view_as_complex(qk)[0].conj() * torch.view_as_complex(qk)[1]
+        loss = -(wanted * weights_of(h, back).log()).sum() + 0.003 * qk.square().sum()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    return h.detach()
+
+
+def weights_of(h, back):
+    waves = torch.polar(
+        torch.ones(len(back), len(h)).double(), -back[:, None] * inv_freq(2 * len(h))
+    )
+    return (waves * h).real.sum(-1).softmax(0)
+
+
+def test_within_the_trained_length_it_is_excellent_and_beyond_it_is_not():
+    """S000-2, S000-13, S000-54, S000-64, S004-6: computable at any length, and not robust there.
+
+    The same sum of the same sines and cosines serves sinusoidal codes (S000-13); see the test of
+    their inner product.
+    """
+    wanted = (torch.arange(256) < 20).double() / 20
+    h = trained_head(256, wanted)
+    near = {n: weights_of(h, torch.arange(n))[:20].sum().item() for n in (256, 1024, 4096)}
+    assert near[256] > 0.95
+    by_numbers = near[256] / (near[256] + (1 - near[256]) * (1024 - 20) / 236)
+    assert near[1024] < 0.5 * by_numbers  # not only because there are more keys
+    assert near[4096] < 0.1
+    cos, sin = cos_sin(torch.tensor([10**7]), TURNS)  # but a table there is for any position
+    assert torch.isfinite(cos).all() and torch.isfinite(sin).all()
+
+
+def test_large_angles_lose_nothing():
+    """S000-58, false: a turn can be turned back; what is new are angles of slow pairs."""
+    x = torch.randn(1, HEAD_DIM, generator=generator(), dtype=torch.float64)
+    for position in (10, 10_000_000):
+        cos, sin = cos_sin(torch.tensor([position]), TURNS, dtype=torch.float64)
+        turned = apply_rotary(x, cos, sin, layout="half")
+        back = apply_rotary(turned, cos, -sin, layout="half")
+        torch.testing.assert_close(back, x)
+    trained, fast, slow = 4096, TURNS[0], TURNS[-1]
+    assert trained * fast > 100 * 2 * math.pi, "large angles are there from the start"
+    assert trained * slow < 2 * math.pi < 64 * trained * slow, "new ones come with length"
+
+
+def test_interpolation_reaches_128k_and_crowds_the_neighbors():
+    """S004-18, depends: all angles are seen ones, but neighbors come 64 times closer."""
+    trained, wanted = 2048, 131_072
+    scaled, _ = linear(HEAD_DIM, factor=wanted / trained)
+    torch.testing.assert_close(wanted * scaled, trained * TURNS)
+    assert TURNS[0] / scaled[0] == 64
+    neighbor = {
+        name: cosine_mean(f, torch.tensor(1)) for name, f in (("plain", TURNS), ("pi", scaled))
+    }
+    assert 1 - neighbor["pi"] < (1 - neighbor["plain"]) / 1000
+
+
+def test_random_vectors_do_not_decay_and_no_position_does_not_either():
+    """S000-38, S004-16 in common talk: 'random vectors far apart score less'."""
+    q, k = torch.randn(2, 20_000, HEAD_DIM, generator=generator(), dtype=torch.float64)
+    h = torch.view_as_complex(q.unflatten(1, (-1, 2))).conj()
+    h = h * torch.view_as_complex(k.unflatten(1, (-1, 2)))
+    for r in (0, 1, 100, 10_000):
+        scores = (h * torch.polar(torch.ones(32).double(), r * TURNS)).real.sum(-1)
+        assert abs(scores.mean()) < 4 * scores.std() / len(scores) ** 0.5
+        assert scores.std() == pytest.approx(HEAD_DIM**0.5, rel=0.03)
+    _, flat = attend(NoPosition(), q[None, :5] * 0, k[None, :5], k[None, :5])
+    torch.testing.assert_close(flat, torch.full_like(flat, 0.2))
