@@ -51,8 +51,8 @@ class Alibi(PositionEncoding):
         ValueError: if it is less than 1.
 
     Convention:
-        The paper's attention is causal, where the distance is m - n. |n - m| is the same there and
-        looks both ways elsewhere. Some libraries add `slope * n` instead: under a softmax and a
+        The paper's attention is causal, where the distance is m - n. The absolute value of n - m is
+        the same there and looks both ways elsewhere. Some libraries add `slope * n` instead: under a softmax and a
         causal mask that is the same.
 
     Source:
@@ -70,7 +70,7 @@ class Alibi(PositionEncoding):
     def score_bias(
         self, q: Tensor, k: Tensor, position_ids: Tensor, key_position_ids: Tensor
     ) -> Tensor:
-        """Return -slope * |n - m| per head, `(num_heads, q_len, k_len)`, batch before it."""
+        """Return `-slope * |n - m|` per head, `(num_heads, q_len, k_len)`, batch before it."""
         distance = signed_distance(position_ids, key_position_ids).abs()
         return self.slopes[:, None, None] * -distance
 
