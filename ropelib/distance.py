@@ -61,7 +61,8 @@ def partial_sum_bound(inv_freq: Tensor, distances: Tensor) -> Tensor:
         tensor([16.5000,  2.9859], dtype=torch.float64)
     """
     angles = _angles(inv_freq, distances)
-    return torch.polar(torch.ones_like(angles), angles).cumsum(dim=-1).abs().mean(dim=-1)
+    hands = torch.polar(torch.ones_like(angles), angles)
+    return hands.cumsum(dim=-1).abs().mean(dim=-1)
 
 
 def first_negative_distance(inv_freq: Tensor, max_distance: int) -> int | None:

@@ -142,3 +142,73 @@ def stretch_per_pair(stretches: Mapping[str, Sequence[float]]) -> go.Figure:
         height=380, showlegend=True, legend={"orientation": "h", "y": 1.02, "yanchor": "bottom"}
     )
     return figure
+
+
+def signed_maps(
+    rows: Sequence[Mapping[str, object]],
+    *,
+    row_titles: Sequence[str] = (),
+    tokens: Sequence[str] = (),
+    one_scale: bool = False,
+    show_values: bool = False,
+) -> go.Figure:
+    """Draw matrices of numbers of either sign as small maps: queries down, keys across.
+
+    Zero has the color of the panel, green is positive and pink negative. A last row with fewer maps
+    stands in the middle.
+
+    Args:
+        rows: per row of maps, title -> square matrix. Equal titles of a later row are left out.
+        row_titles: what to write beside each row.
+        tokens: the words, one per position; without them the axes bear no marks.
+        one_scale: whether all maps share one scale; otherwise each reaches to its own largest.
+        show_values: whether to write the numbers into the cells.
+    """
+    columns = len(rows[0])
+    titles = [title for row in rows for title in [*row] + [""] * (columns - len(row))]
+    shown = [t if t not in titles[:columns] or i < columns else "" for i, t in enumerate(titles)]
+    figure = make_subplots(
+        rows=len(rows),
+        cols=columns,
+        subplot_titles=[title.replace(" to ", "<br>to ") for title in shown],
+        horizontal_spacing=0.14 if tokens else 0.02,
+        vertical_spacing=0.06 if not any(shown[columns:]) else 0.14,
+    )
+    colors = LIGHT["position"]["mark"], LIGHT_PAGE["panel"], LIGHT["score"]["mark"]
+    everything = [
+        float(value) for row in rows for z in row.values() for line in z for value in line
+    ]
+    for i, row in enumerate(rows, 1):
+        for j, z in enumerate(row.values(), 1):
+            z = [[float(f"{float(value):.3g}") for value in line] for line in z]
+            values = everything if one_scale else [value for line in z for value in line]
+            largest = max(map(abs, values))
+            figure.add_heatmap(
+                z=z,
+                x=list(tokens) or None,
+                y=list(tokens) or None,
+                zmin=-largest,
+                zmax=largest,
+                colorscale=list(zip((0, 0.5, 1), colors, strict=True)),
+                showscale=False,
+                texttemplate="%{z:.1f}" if show_values else None,
+                hovertemplate="query %{y}, key %{x}: %{z}<extra></extra>",
+                xgap=2 if tokens else 0,
+                ygap=2 if tokens else 0,
+                row=i,
+                col=j,
+            )
+        if row_titles:
+            title = {"text": row_titles[i - 1], "font": {"size": 12}}
+            figure.update_yaxes(title=title, row=i, col=1)
+    lone = len(rows[-1]) == 1 and columns == 2
+    if lone:
+        figure.update_xaxes(domain=[0.28, 0.72], row=len(rows), col=1)
+        figure.layout.annotations[titles.index(next(iter(rows[-1])))].x = 0.5
+    figure.update_xaxes(showgrid=False, showticklabels=bool(tokens))
+    figure.update_yaxes(showgrid=False, showticklabels=bool(tokens), autorange="reversed")
+    figure.update_annotations(font_size=12)
+    left = 40 if tokens else 28 if row_titles else 4
+    margin = {"l": left, "r": 4, "t": 44, "b": 8 if not tokens else 28}
+    height = 52 + len(rows) * (190 if columns == 2 else 150)
+    return figure.update_layout(height=height, margin=margin)

@@ -76,7 +76,8 @@ def test_deeper_contents_still_carry_where_they_stand():
     first, _ = attend(Rotary(HEAD_DIM), x, x, x, causal=True)
     # The same word, one place on: layer 1 has seen one more copy of it, so its output differs.
     assert ((first[0, 2:] - first[0, 1:-1]).abs().amax(-1) > 1e-3).all()
-    pushed, _ = attend(Rotary(HEAD_DIM), x, x, x, torch.arange(12) + 500, causal=True)
+    places = {name: torch.arange(12) + 500 for name in ("position_ids", "key_position_ids")}
+    pushed, _ = attend(Rotary(HEAD_DIM), x, x, x, **places, causal=True)
     torch.testing.assert_close(pushed, first)
     # So layer 2's score of a word with the copy before it depends on where the two stand.
     beside = (first[0, 2:] * first[0, 1:-1]).sum(-1)

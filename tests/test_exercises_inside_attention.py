@@ -89,7 +89,7 @@ WRONG = [
     ("padded positions", lambda mask: None, "returned None"),
     ("one new word", step(turn=False), "without its turn"),
     ("one new word", step(-1), "too early"),
-    ("one new word", step(-5), "another position"),
+    ("one new word", step(-3), "another position"),
     ("one new word", step(1), "another position"),
     ("one new word", step(keep=False), "grow by one"),
     ("one new word", step(turn_values=True), "nobody turns them"),

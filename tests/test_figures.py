@@ -54,3 +54,26 @@ def test_a_described_figure_is_small():
     figure = figures.attention_maps({"a": weights, "b": weights}, list("abcdef"))
     figures.describe(figure, alt="a", caption="c")
     assert len(json.dumps(figure.to_dict(), default=list)) < 8_000
+
+
+def test_signed_maps_keep_signs_and_scales():
+    first, second = torch.eye(3), -4 * torch.ones(3, 3)
+    own = figures.signed_maps([{"a": first, "b": second}])
+    assert [trace.zmax for trace in own.data] == [1, 4]
+    assert all(trace.zmin == -trace.zmax for trace in own.data)
+    shared = figures.signed_maps([{"a": first, "b": second}], one_scale=True)
+    assert [trace.zmax for trace in shared.data] == [4, 4]
+    assert torch.equal(torch.tensor(own.data[1].z), second)
+    negative, zero, positive = (color for _, color in own.data[0].colorscale)
+    assert negative == LIGHT["position"]["mark"] and positive == LIGHT["score"]["mark"]
+    assert all(axis.autorange == "reversed" for axis in own.select_yaxes())
+
+
+def test_signed_maps_name_every_map_once():
+    maps = {"a": torch.eye(2), "b": torch.eye(2)}
+    twice = figures.signed_maps([maps, maps], row_titles=["here", "there"])
+    assert [note.text for note in twice.layout.annotations] == ["a", "b"]
+    lone = figures.signed_maps([maps, {"sum": torch.eye(2)}], tokens=["x", "y"], show_values=True)
+    assert [note.text for note in lone.layout.annotations] == ["a", "b", "sum"]
+    assert lone.layout.annotations[2].x == 0.5 and len(lone.data) == 3
+    assert lone.data[0].texttemplate and list(lone.data[0].x) == ["x", "y"]

@@ -74,6 +74,7 @@ def test_aimed_clocks_agree_there(distance):
 def test_pairs_that_are_off_add_nothing():
     builder = ScoreBuilder(pairs=3)
     assert len(builder.contributions) == 3 and math.isclose(builder.score, 3)
+    assert builder.total == 3
 
 
 def test_slow_clocks_make_one_hill_and_have_no_rival():
@@ -96,6 +97,14 @@ def test_a_smaller_head_takes_the_sliders_down_with_it():
     builder.head_dim = 4
     assert (builder.pairs, builder.pair, len(builder.contributions)) == (2, 1, 2)
     assert ScoreBuilder(head_dim=6).pairs == 3
+
+
+def test_a_page_may_change_width_and_pairs_in_one_message():
+    builder = ScoreBuilder()
+    builder.set_state({"pairs": 1, "head_dim": 2, "pair": 0})
+    assert (builder.head_dim, builder.pairs) == (2, 1)
+    builder.set_state({"pairs": 8, "pair": 7, "head_dim": 16})
+    assert (builder.head_dim, builder.pairs, builder.pair) == (16, 8, 7)
 
 
 @pytest.mark.parametrize(

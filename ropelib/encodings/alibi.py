@@ -52,8 +52,8 @@ class Alibi(PositionEncoding):
 
     Convention:
         The paper's attention is causal, where the distance is m - n. The absolute value of n - m is
-        the same there and looks both ways elsewhere. Some libraries add `slope * n` instead: under a softmax and a
-        causal mask that is the same.
+        the same there and looks both ways elsewhere. Some libraries add `slope * n` instead: under
+        a softmax and a causal mask that is the same.
 
     Source:
         Press et al. 2021, arXiv:2108.12409, section 3.

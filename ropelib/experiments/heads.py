@@ -102,6 +102,9 @@ class Reading:
         clocks: the same from the mean query and the mean key alone, turned by the distance.
         same_scores: mean score of `earlier_head` at each distance, where both are one symbol.
         different_scores: the same where they are not; nan at distance 0.
+        previous_pairs: per pair of dimensions of `previous_head`, from its mean query and key, the
+            complex number A e^(i alpha): at distance n - m it adds A cos(alpha + (n - m) inv_freq).
+        same_pairs: likewise of `earlier_head`, the mean over two tokens of one symbol.
     """
 
     previous_accuracy: float
@@ -114,6 +117,8 @@ class Reading:
     clocks: tuple[float, ...]
     same_scores: tuple[float, ...]
     different_scores: tuple[float, ...]
+    previous_pairs: tuple[complex, ...]
+    same_pairs: tuple[complex, ...]
 
     @property
     def learned_offset(self) -> int:
@@ -249,6 +254,14 @@ def read(model: Transformer, config: Config, seed: int) -> Reading:
             -position_ids,
         )
     )
+
+    def pairs(x):
+        return torch.view_as_complex(x.unflatten(-1, (-1, 2)).contiguous())
+
+    factor = encoding.scale(q.shape[-1])
+    twins = same & ~torch.eye(config.seq_len, dtype=torch.bool)
+    q_pairs, k_pairs = pairs(q[:, earlier_head]), pairs(k[:, earlier_head])
+    products = q_pairs.conj()[:, :, None] * k_pairs[:, None]
     right = symbol[:, 1:].argmax(dim=-1) == texts.symbols[:, :-1]
     found = tag.argmax(dim=-1)[texts.again] == texts.tags[texts.again]
     return Reading(
@@ -262,6 +275,8 @@ def read(model: Transformer, config: Config, seed: int) -> Reading:
         clocks=tuple(clocks[0].tolist()),
         same_scores=by_distance(earlier_head, same),
         different_scores=by_distance(earlier_head, ~same),
+        previous_pairs=tuple((factor * pairs(mean_q).conj() * pairs(mean_k)).tolist()),
+        same_pairs=tuple((factor * products[twins].mean(dim=0)).tolist()),
     )
 
 

@@ -33,8 +33,7 @@ const WORDS = {
     curve: "The score while both move together, against the right score",
     layoutOf: { q: "q: pairs sit", k: "k: pairs sit" },
     layouts: { interleaved: "interleaved", half: "half" },
-    rates: "rad per token:",
-    first: "filled: first of its pair; open: second",
+    marks: "rad per token; filled: first of its pair",
     bothInterleaved: "both interleaved",
     bothHalf: "both half",
     converted: "both half, converted",
@@ -48,7 +47,7 @@ const WORDS = {
     reference: "right score",
     error: "error",
     m: "m, position of q",
-    drift: "both move: it moves by",
+    drift: "score moves by",
     axisX: "n, both moving together",
     axisY: "score",
     right: "right",
@@ -209,7 +208,7 @@ function render({ model, el }) {
   const titleY = svg("text", { class: "rope-axis-title rope-tone-score", "text-anchor": "start" }, curve);
   titleY.textContent = words.axisY;
 
-  const legend = html("ul", { class: "rope-legend rope-layout-legend" }, html("li", {}, words.rates));
+  const legend = html("ul", { class: "rope-legend rope-layout-legend" });
   inverse.forEach((frequency, pair) => {
     const picture = svg("svg", { viewBox: "-11 -11 22 22", "aria-hidden": "true" });
     svg("path", { class: "rope-layout-mark", d: markPath(pair, 8) }, picture);
@@ -217,7 +216,7 @@ function render({ model, el }) {
     number.textContent = pair;
     legend.append(html("li", {}, picture, formatNumber(frequency, 2)));
   });
-  legend.append(html("li", {}, words.first));
+  legend.append(html("li", { class: "rope-layout-legend-note" }, words.marks));
 
   const settle = () => {
     const at = moving;

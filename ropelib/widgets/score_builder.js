@@ -145,6 +145,7 @@ export function lessonKind({ total, aim, on, best, beside, next }) {
 
 function render({ model, el }) {
   const words = pickWords(WORDS, document.documentElement.lang);
+  let drawnCurves = "";
   const picture = svg("svg", { role: "img", "aria-label": words.picture });
   const grid = svg("path", { class: "rope-grid" }, picture);
   const axes = svg("path", { class: "rope-axis" }, picture);
@@ -417,39 +418,48 @@ function render({ model, el }) {
     const toX = linearScale(-REACH, REACH, left, right);
     const toPart = linearScale(-1, 1, partsBottom, partsTop);
     const toSum = linearScale(-level, level, bottom, sumTop);
-    setAttributes(picture, { viewBox: `0 0 ${width} ${height}`, style: `width: ${width}px; height: ${height}px; margin: 0 auto` });
-    grid.setAttribute(
-      "d",
-      ticks.map(({ d }) => `M${toX(d)} ${partsTop}V${partsBottom}M${toX(d)} ${sumTop}V${bottom}`).join(""),
-    );
-    axes.setAttribute(
-      "d",
-      `M${left} ${toPart(0)}H${right}M${left} ${toSum(0)}H${right}M${toX(0)} ${partsTop}V${partsBottom}M${toX(0)} ${sumTop}V${bottom}`,
-    );
-    top.setAttribute("d", `M${left} ${sumTop}H${right}`);
-    const samples = Array.from({ length: 2 * REACH * STEPS + 1 }, (_, i) => i / STEPS - REACH);
-    const sums = samples.map(() => 0);
-    lines.forEach((line, i) => {
-      const drawn = i < state.pairs && state.amplitudes[i] > 0;
-      const points = drawn
-        ? samples.map((d, at) => {
-            const part = state.amplitudes[i] * Math.cos(state.starts[i] + d * state.inverse[i]);
-            sums[at] += part;
-            return [toX(d), toPart(part)];
-          })
-        : [];
-      line.setAttribute("d", polylinePath(points));
-      line.classList.toggle("rope-builder-chosen", i === state.pair);
-      setAttributes(partDots[i], {
-        visibility: drawn ? "visible" : "hidden",
-        cx: toX(state.distance),
-        cy: toPart(state.parts[i] ?? 0),
+    // Moving the marker leaves the curves as they are.
+    const wanted = JSON.stringify([width, wide, state.inverse, state.pairs, state.amplitudes, state.starts, state.pair]);
+    if (drawnCurves !== wanted) {
+      drawnCurves = wanted;
+      setAttributes(picture, { viewBox: `0 0 ${width} ${height}`, style: `width: ${width}px; height: ${height}px; margin: 0 auto` });
+      grid.setAttribute(
+        "d",
+        ticks.map(({ d }) => `M${toX(d)} ${partsTop}V${partsBottom}M${toX(d)} ${sumTop}V${bottom}`).join(""),
+      );
+      axes.setAttribute(
+        "d",
+        `M${left} ${toPart(0)}H${right}M${left} ${toSum(0)}H${right}M${toX(0)} ${partsTop}V${partsBottom}M${toX(0)} ${sumTop}V${bottom}`,
+      );
+      top.setAttribute("d", `M${left} ${sumTop}H${right}`);
+      const samples = Array.from({ length: 2 * REACH * STEPS + 1 }, (_, i) => i / STEPS - REACH);
+      const sums = samples.map(() => 0);
+      lines.forEach((line, i) => {
+        const drawn = i < state.pairs && state.amplitudes[i] > 0;
+        const points = drawn
+          ? samples.map((d, at) => {
+              const part = state.amplitudes[i] * Math.cos(state.starts[i] + d * state.inverse[i]);
+              sums[at] += part;
+              return [toX(d), toPart(part)];
+            })
+          : [];
+        line.setAttribute("d", polylinePath(points));
+        line.classList.toggle("rope-builder-chosen", i === state.pair);
       });
-    });
-    sum.setAttribute("d", polylinePath(samples.map((d, at) => [toX(d), toSum(sums[at])])));
-    dots.forEach((dot, i) =>
-      setAttributes(dot, { cx: toX(DISTANCES[i]).toFixed(2), cy: toSum(state.scores[i]).toFixed(2) }),
-    );
+      sum.setAttribute("d", polylinePath(samples.map((d, at) => [toX(d), toSum(sums[at])])));
+      dots.forEach((dot, i) =>
+        setAttributes(dot, { cx: toX(DISTANCES[i]).toFixed(2), cy: toSum(state.scores[i]).toFixed(2) }),
+      );
+      for (const { d, text } of ticks) setAttributes(text, { x: toX(d), y: bottom + 16 });
+      for (const { level: part, text } of partLevels) setAttributes(text, { x: left - 5, y: toPart(part) + 4 });
+      for (const { level: part, text } of sumLevels) {
+        setText(text, formatNumber(part * level, Number.isInteger(level) ? 0 : 1));
+        setAttributes(text, { x: left - 5, y: toSum(part * level) + 4 });
+      }
+      setAttributes(titleParts, { x: 2, y: partsTop - 10 });
+      setAttributes(titleSum, { x: 2, y: sumTop - 10 });
+      setAttributes(titleX, { x: (left + right) / 2, y: height - 5 });
+    }
     const [x, y] = [toX(state.distance), toSum(state.score)];
     marker.setAttribute("d", `M${x} ${partsTop}V${bottom}`);
     for (const node of [ring, now]) setAttributes(node, { cx: x, cy: y });
@@ -460,15 +470,13 @@ function render({ model, el }) {
       y: clamp(y + 5, sumTop + 10, bottom - 2),
       "text-anchor": before ? "end" : "start",
     });
-    for (const { d, text } of ticks) setAttributes(text, { x: toX(d), y: bottom + 16 });
-    for (const { level: part, text } of partLevels) setAttributes(text, { x: left - 5, y: toPart(part) + 4 });
-    for (const { level: part, text } of sumLevels) {
-      setText(text, formatNumber(part * level, Number.isInteger(level) ? 0 : 1));
-      setAttributes(text, { x: left - 5, y: toSum(part * level) + 4 });
-    }
-    setAttributes(titleParts, { x: 2, y: partsTop - 10 });
-    setAttributes(titleSum, { x: 2, y: sumTop - 10 });
-    setAttributes(titleX, { x: (left + right) / 2, y: height - 5 });
+    partDots.forEach((dot, i) =>
+      setAttributes(dot, {
+        visibility: i < state.pairs && state.amplitudes[i] > 0 ? "visible" : "hidden",
+        cx: x,
+        cy: toPart(state.parts[i] ?? 0),
+      }),
+    );
   }
 
   function drawClocks(state, { dials: width, wide }) {
@@ -527,7 +535,8 @@ function render({ model, el }) {
     drawClocks(state, room);
 
     controls.distance.update(state.distance);
-    controls.pairs.update(state.pairs, count);
+    // A range from 1 to 1 has no length to fill.
+    controls.pairs.update(state.pairs, Math.max(2, count));
     controls.head.update(state.headDim);
     controls.base.update(state.base);
     controls.amplitude.update(state.amplitudes[state.pair]);

@@ -178,7 +178,7 @@ class ScoreBuilder(RopeWidget):
     @property
     def total(self) -> float:
         """What the score would be where all cosines agree: the sum of the amplitudes."""
-        return sum(self.amplitudes)
+        return sum(self.amplitudes[: self.pairs])
 
     @property
     def peak(self) -> int:

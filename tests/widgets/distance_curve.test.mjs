@@ -37,6 +37,8 @@ test("the curve of RoFormer's head rises 244 times in 512 steps and never falls 
   assert.ok(Number.isNaN(widget.firstNegative(means, 512)));
 });
 
+test("a flat curve does not rise", () => assert.equal(widget.countRises(new Float64Array(65).fill(1), 64), 0));
+
 test("Llama 2's base carries 1706 of its 4096 tokens", () => {
   const means = widget.cosineMeans(widget.keptFrequencies(128, 10000, 1), 4096);
   assert.equal(widget.firstNegative(means, 4096), 1707);

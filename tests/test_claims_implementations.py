@@ -1,0 +1,451 @@
+"""What the sources say about RoPE's code, decided claim by claim.
+
+No line of theirs stands here: each form is rebuilt from what it does.
+"""
+
+import pytest
+import torch
+
+from ropelib import apply_rotary, convert_layout, cos_sin, inv_freq, reference
+from ropelib.diagnose import diagnose, seq_first
+
+HEAD_DIM, LENGTH = 8, 5
+IDS = torch.arange(LENGTH)
+FREQUENCIES = inv_freq(HEAD_DIM)
+COS, SIN = cos_sin(IDS, FREQUENCIES)
+
+
+@pytest.fixture
+def x():
+    generator = torch.Generator().manual_seed(0)
+    return torch.randn(2, 3, LENGTH, HEAD_DIM, generator=generator)
+
+
+def oracle(x, ids=IDS, layout="interleaved"):
+    return reference.rotate(x, ids, FREQUENCIES, layout=layout).float()
+
+
+def neighbors(x, cos, sin, join):
+    first, second = x[..., 0::2], x[..., 1::2]
+    return join((first * cos - second * sin, first * sin + second * cos))
+
+
+def zipped(parts):
+    return torch.cat(parts, dim=-1)
+
+
+def piled(parts):
+    return torch.cat(parts, dim=-1)
+
+
+def partners(x, dim=-1):
+    return torch.stack((-x[..., 1::2], x[..., 0::2]), dim=dim).flatten(-2)
+
+
+def as_complex(x, table, axis):
+    pairs = torch.view_as_complex(x.unflatten(-1, (-1, 2)).contiguous())
+    return torch.view_as_real(pairs * table).flatten(axis)
+
+
+def pair_by_pair(x, cos, sin):
+    y = x.clone()
+    for i in range(0, x.shape[-1], 2):
+        c, s = cos[..., i // 2], sin[..., i // 2]
+        y[..., i] = x[..., i] * c - x[..., i + 1] * s
+        y[..., i + 1] = x[..., i] * s + x[..., i + 1] * c
+    return y
+
+
+class Loop(torch.nn.Module):
+    """Source 000's module, by its description: tables per text of the batch, pairs in a loop."""
+
+    def __init__(self, dim, max_position_embeddings=2048):
+        super().__init__()
+        self.max_position_embeddings = max_position_embeddings
+        self.register_buffer("frequencies", 1.0 / 10_000 ** (torch.arange(0, dim, 2) / dim))
+
+    def forward(self, x, seq_len=None):
+        positions = torch.arange(x.shape[-2] if seq_len is None else seq_len)
+        angles = positions[:, None] * self.frequencies
+        tables = (t[None].repeat(len(x), 1, 1) for t in (angles.cos(), angles.sin()))
+        return pair_by_pair(x, *tables)
+
+
+# ---- source 000 ----
+
+
+def test_the_frequencies_are_the_buffer_that_it_describes():
+    """S000-43: 1 / base ** (2i / dim), base 10000, a buffer."""
+    module = Loop(HEAD_DIM)
+    assert dict(module.named_buffers()).keys() == {"frequencies"}
+    assert torch.allclose(module.frequencies.double(), FREQUENCIES, rtol=1e-6)
+
+
+def test_without_heads_the_loop_is_rope(x):
+    """S000-44, S000-50: (batch, seq_len, dim) is rotated, in the small example too."""
+    assert torch.allclose(Loop(HEAD_DIM)(x[:, 0]), oracle(x[:, 0]), atol=1e-6)
+    assert Loop(4)(torch.randn(1, 3, 4)).shape == (1, 3, 4)
+
+
+def test_an_odd_width_does_not_run():
+    """S000-45: dim must be even."""
+    with pytest.raises((IndexError, RuntimeError)):
+        Loop(5)(torch.randn(1, 3, 5))
+
+
+def test_the_maximum_length_has_no_effect(x):
+    """S000-46: any length runs, whatever max_position_embeddings says."""
+    assert torch.equal(Loop(HEAD_DIM, max_position_embeddings=2)(x[:1]), Loop(HEAD_DIM)(x[:1]))
+    assert Loop(HEAD_DIM, 16)(torch.randn(1, 40, HEAD_DIM)).shape == (1, 40, HEAD_DIM)
+
+
+def test_the_tables_do_not_have_the_dimensions_of_x():
+    """S000-47: (batch, seq_len, dim / 2), not "the same as x"; broadcasting serves any rank."""
+    x4 = torch.randn(2, 3, LENGTH, HEAD_DIM)
+    assert COS[None].repeat(2, 1, 1).shape == (2, LENGTH, HEAD_DIM // 2) != x4.shape
+    for x_ in (x4, x4[:, 0]):
+        assert torch.allclose(pair_by_pair(x_, COS[None], SIN[None]), oracle(x_), atol=1e-6)
+
+
+@pytest.mark.parametrize("seq_len", [LENGTH - 1, LENGTH + 1])
+def test_another_seq_len_does_not_run(x, seq_len):
+    """S000-48: the argument must equal the length of x."""
+    with pytest.raises(RuntimeError, match="must match"):
+        Loop(HEAD_DIM)(x[:, 0], seq_len=seq_len)
+    assert torch.equal(Loop(HEAD_DIM)(x[:, 0], seq_len=LENGTH), Loop(HEAD_DIM)(x[:, 0]))
+
+
+def test_a_step_of_decoding_starts_at_0_again(x):
+    """S000-49, S004-37: positions come from the length of the input, so a new token is not turned.
+
+    For a whole text it serves.
+    """
+    token = x[:, 0, -1:]
+    assert torch.equal(Loop(HEAD_DIM)(token), token)
+    assert not torch.allclose(token, oracle(x[:, 0])[:, -1:])
+
+    def from_zero(x, ids):
+        return apply_rotary(
+            x, *cos_sin(torch.arange(x.shape[-2]), inv_freq(64)), layout="interleaved"
+        )
+
+    def right(x, ids):
+        return apply_rotary(x, *cos_sin(ids, inv_freq(64)), layout="interleaved")
+
+    assert diagnose(right, decode=from_zero, max_position=256).codes == ("decode-restarts-at-zero",)
+
+
+def test_the_example_with_heads_crashes_as_printed():
+    """S000-51, S000-52: q and k of (2, 8, 10, 64) crash; once repaired, scores are (2, 8, 10, 10).
+
+    With one text it runs and is right, so a test with batch size 1 does not see it.
+    """
+    q = torch.randn(2, 8, 10, 64)
+    with pytest.raises(RuntimeError, match="must match"):
+        Loop(64)(q)
+    frequencies = inv_freq(64)
+    right = reference.rotate(q, range(10), frequencies, layout="interleaved").float()
+    assert torch.allclose(Loop(64)(q[:1]), right[:1], atol=1e-5)
+    repaired = pair_by_pair(q, *cos_sin(torch.arange(10), frequencies))
+    assert torch.allclose(repaired, right, atol=1e-5)
+    assert (repaired @ repaired.mT).shape == (2, 8, 10, 10)
+
+
+def test_the_loop_is_a_loop(x):
+    """S000-55, S000-59: one pass over pairs at a time; vectorized it is a line, the same numbers.
+
+    The matrix needs no care in code: what goes wrong is layout, broadcasting and offsets.
+    """
+    assert torch.allclose(pair_by_pair(x, COS, SIN), neighbors(x, COS, SIN, zipped), atol=1e-6)
+
+
+def test_an_attention_takes_it_without_a_change(x):
+    """S000-56: q and k are replaced, nothing else moves."""
+    from ropelib import RotaryEmbedding
+    from ropelib.attention import attention_scores
+
+    rotary = RotaryEmbedding(HEAD_DIM, layout="interleaved")
+    by_hand = oracle(x) @ oracle(x.flip(1)).mT / HEAD_DIM**0.5
+    assert torch.allclose(attention_scores(x, x.flip(1), rotate=rotary), by_hand, atol=1e-5)
+
+
+# ---- source 001 ----
+
+
+def test_the_elementwise_form_is_the_matrix(x):
+    """S001-74, S001-77: cosines twice each, partners with a minus on the firsts."""
+    cos, sin = (t.repeat_interleave(2, dim=-1) for t in (COS, SIN))
+    assert torch.allclose(x * cos + partners(x) * sin, oracle(x), atol=1e-6)
+
+
+def test_the_product_is_entrywise():
+    """S001-75: the tensor product of two columns of d has d * d entries."""
+    column = torch.arange(4.0)
+    assert torch.kron(column, column).numel() == 16
+    assert (column * column).numel() == 4
+
+
+def test_the_last_axis_is_the_head(x):
+    """S001-78, S002-37: tables as wide as the whole model do not fit a head.
+
+    They are the model's only if there is one head.
+    """
+    wide = cos_sin(IDS, inv_freq(3 * HEAD_DIM))
+    with pytest.raises(RuntimeError, match="must match"):
+        neighbors(x, *wide, zipped)
+
+
+def test_cosines_stand_at_odd_places_of_the_sinusoid(x):
+    """S001-79: sin at 0, 2, ..; cos at 1, 3, .."""
+    from ropelib.encodings import sinusoids
+
+    table = sinusoids(IDS, HEAD_DIM)
+    assert torch.allclose(table[:, 1::2], COS, atol=1e-6)
+    assert torch.allclose(table[:, 0::2], SIN, atol=1e-6)
+
+
+def test_stacking_makes_the_axis_of_two_the_last(x):
+    """S001-80, S001-81: (.., D // 2, 2); only that order interleaves when it is flattened."""
+    heads_last = x.transpose(1, 2)  # (batch, seq_len, num_heads, head_dim)
+    halves = heads_last[..., 0::2], heads_last[..., 1::2]
+    assert torch.stack(halves, dim=4).shape == (2, LENGTH, 3, HEAD_DIM // 2, 2)
+    assert torch.equal(torch.stack(halves, dim=4).flatten(-2), heads_last)
+    assert not torch.equal(torch.stack(halves, dim=3).flatten(-2), heads_last)
+
+    def wrong(x, ids):
+        cos, sin = (t.repeat_interleave(2, dim=-1) for t in cos_sin(ids, inv_freq(64)))
+        return x * cos + partners(x, dim=-2) * sin
+
+    assert diagnose(wrong, max_position=64).codes == ("not-pairwise",)
+
+
+def test_turning_the_query_alone_is_no_relative_score(x):
+    """S001-82: the quoted lines turn qw; kw must be turned too."""
+    q, k = x
+    later = IDS + 7
+    both = oracle(q) @ oracle(k).mT
+    assert torch.allclose(both, oracle(q, later) @ oracle(k, later).mT, atol=1e-5)
+    assert not torch.allclose(oracle(q) @ k.mT, oracle(q, later) @ k.mT, atol=0.1)
+
+
+def test_the_pairs_count_from_2j(x):
+    """S001-83, S001-85: (x_2j, x_2j+1); with (x_2j, x_2j-1) the first has no partner."""
+    assert torch.allclose(neighbors(x, COS, SIN, zipped), oracle(x), atol=1e-6)
+    shifted = x.roll(1, dims=-1)  # pairs (2j - 1, 2j), in the other order
+    turned = neighbors(shifted, COS, SIN, zipped).roll(-1, dims=-1)
+    assert not torch.allclose(turned, oracle(x), atol=0.1)
+
+
+def test_the_inverted_condition_never_runs(x):
+    """S001-84: unpacks tables exactly when there are none."""
+
+    def inverted(x, tables=None):
+        if tables is None:
+            cos, sin = tables
+        return neighbors(x, cos, sin, piled)
+
+    with pytest.raises(TypeError, match="unpack"):
+        inverted(x)
+    with pytest.raises(UnboundLocalError, match="cos"):
+        inverted(x, (COS, SIN))
+
+
+def test_the_output_in_halves_is_valid_in_scores_only(x):
+    """S001-86: the same scores, another tensor; mixed or fed on, it is wrong."""
+    out = neighbors(x, COS, SIN, piled)
+    assert torch.allclose(out[0] @ out[1].mT, oracle(x[0]) @ oracle(x[1]).mT, atol=1e-5)
+    assert not torch.allclose(out, oracle(x), atol=0.1)
+    assert not torch.allclose(out[0] @ oracle(x[1]).mT, out[0] @ out[1].mT, atol=0.1)
+    back = convert_layout(out, source="half", target="interleaved")
+    assert torch.allclose(back, oracle(x), atol=1e-6)
+
+
+def test_forms_are_equal_up_to_one_permutation(x):
+    """S001-87, S004-10: interleaved and half are conjugate; weights must be converted."""
+    seats = {"source": "interleaved", "target": "half"}
+    half = oracle(convert_layout(x, **seats), layout="half")
+    assert torch.allclose(half, convert_layout(oracle(x), **seats), atol=1e-6)
+    assert not torch.allclose(oracle(x), oracle(x, layout="half"), atol=0.1)
+
+
+# ---- source 002 ----
+
+
+def test_most_of_the_matrix_is_zero():
+    """S002-33: two entries in a row of d."""
+    matrix = reference.rotation_matrix(3, FREQUENCIES, layout="interleaved")
+    assert (matrix != 0).sum() == 2 * HEAD_DIM < HEAD_DIM**2
+
+
+def test_columns_of_half_the_length_do_not_multiply(x):
+    """S002-34: each cosine must appear twice; in the plane it works by broadcasting."""
+    with pytest.raises(RuntimeError, match="must match"):
+        x * COS + partners(x) * SIN
+    plane, tables = x[..., :2], cos_sin(IDS, inv_freq(2))
+    turned = plane * tables[0] + partners(plane) * tables[1]
+    assert torch.allclose(turned, neighbors(plane, *tables, zipped), atol=1e-6)
+
+
+def test_llama_turns_queries_and_keys_and_not_embeddings():
+    """S002-35, S004-7, S004-8, S004-39: in transformers, inside the attention, after q and k."""
+    import inspect
+
+    from transformers.models.llama import modeling_llama
+
+    source = inspect.getsource(modeling_llama.LlamaAttention.forward)
+    projected, turned = source.index("k_proj("), source.index("apply_rotary_pos_emb(")
+    assert projected < turned < source.index("attention_interface(")
+    line = source[turned : source.index(")", turned)]
+    assert "query" in line and "key" in line and "value" not in line
+
+
+def test_polar_makes_the_turns(x):
+    """S002-36, S002-38, S002-40: (seq_len, dim // 2) complex numbers, shape and dtype kept."""
+    angles = torch.outer(IDS, FREQUENCIES.float())
+    table = torch.polar(torch.ones_like(angles), angles)
+    assert (table.shape, table.dtype) == ((LENGTH, HEAD_DIM // 2), torch.complex64)
+    out = as_complex(x[:, 0], table, 2)
+    assert (out.shape, out.dtype) == (x[:, 0].shape, x.dtype)
+    assert torch.allclose(out, oracle(x[:, 0]), atol=1e-5)
+
+
+def test_frequencies_are_powers_and_not_multiples():
+    """S002-39: neighbors stand in a fixed ratio, and no frequency is a multiple of the base."""
+    assert torch.allclose(FREQUENCIES[1:] / FREQUENCIES[:-1], torch.tensor(0.1).double())
+    assert (FREQUENCIES <= 1).all()
+
+
+def test_flatten_from_axis_2_merges_tokens_and_dimensions(x):
+    """S002-41: right for (batch, seq_len, dim) only; flatten(-2) is right for all."""
+    table = torch.complex(COS, SIN)
+    assert as_complex(x, table, 2).shape == (2, 3, LENGTH * HEAD_DIM)
+    assert torch.allclose(as_complex(x, table, -2), oracle(x), atol=1e-6)
+
+
+def test_an_annotation_that_was_not_imported_stops_the_code():
+    """S002-42: Tuple in a signature is looked up when the function is made."""
+    with pytest.raises(NameError, match="Tuple"):
+        exec("def rotate(x) -> Tuple[int, int]: ...", {})
+
+
+def test_a_table_that_is_not_sliced(x):
+    """S002-43: refused for several tokens; for one it broadcasts to as many as the table has."""
+    table = torch.complex(*cos_sin(torch.arange(64), FREQUENCIES))
+    with pytest.raises(RuntimeError, match="must match"):
+        as_complex(x[:, 0], table, 2)
+    assert as_complex(x[:, 0, :1], table, 2).shape == (2, 64, HEAD_DIM)
+    assert torch.allclose(as_complex(x, table[:LENGTH], -2), oracle(x), atol=1e-6)
+
+
+def test_names_that_were_never_assigned_stop_the_class():
+    """S002-44: dim, batch_size and freqs_cis are used without self or args."""
+
+    class Attention:
+        def __init__(self):
+            self.table = torch.zeros(dim)  # noqa: F821
+
+    with pytest.raises(NameError, match="dim"):
+        Attention()
+
+
+def test_one_head_without_a_mask_sees_the_future():
+    """S002-45: Llama's attention has a causal mask; without it later words change earlier ones."""
+    from ropelib.attention import attention
+
+    q, k, v = torch.randn(3, 1, LENGTH, HEAD_DIM).unbind()
+    changed = v.clone()
+    changed[:, -1] += 1
+    for causal, same in ((False, False), (True, True)):
+        before, after = (attention(q, k, value, causal=causal)[0] for value in (v, changed))
+        assert torch.allclose(before[:, 0], after[:, 0]) == same
+
+
+def test_rotated_before_the_scores_and_scaled():
+    """S002-46, S004-40: q and k are turned, v is not; tables may be kept."""
+    from ropelib import RotaryEmbedding
+    from ropelib.attention import attention
+
+    q, k, v = torch.randn(3, 1, 1, LENGTH, HEAD_DIM).unbind()
+    rotary = RotaryEmbedding(HEAD_DIM, layout="interleaved")
+    output, weights = attention(q, k, v, rotate=rotary)
+    scores = oracle(q) @ oracle(k).mT / HEAD_DIM**0.5
+    assert torch.allclose(weights, scores.softmax(-1), atol=1e-5)
+    assert torch.allclose(output, scores.softmax(-1) @ v, atol=1e-5)
+
+
+# ---- source 004 ----
+
+
+def test_the_pseudo_code_needs_a_name_and_an_axis():
+    """S004-32, S004-33: an undefined name; then tables meet the heads instead of the tokens."""
+
+    def rotate(x):
+        return torch.arange(head_dim // 2)  # noqa: F821
+
+    with pytest.raises(NameError, match="head_dim"):
+        rotate(torch.zeros(1))
+    for heads in (1, 3, LENGTH):
+        x = torch.randn(2, LENGTH, heads, HEAD_DIM)  # (batch, seq_len, num_heads, head_dim)
+        right = oracle(x.transpose(1, 2)).transpose(1, 2)
+        repaired = neighbors(x, COS[:, None], SIN[:, None], zipped)
+        assert torch.allclose(repaired, right, atol=1e-6)
+        if heads == 3:
+            with pytest.raises(RuntimeError, match="must match"):
+                neighbors(x, COS, SIN, zipped)
+            continue
+        silent = neighbors(x, COS, SIN, zipped)
+        assert silent.shape == (2, LENGTH, LENGTH, HEAD_DIM)
+        assert not torch.allclose(silent, right.expand_as(silent), atol=0.1)
+
+    def as_printed(x, ids):
+        return neighbors(x, *cos_sin(ids, inv_freq(64)), zipped)
+
+    assert diagnose(seq_first(as_printed), max_position=64).codes == ("rotates-by-head",)
+
+
+def test_its_angles_are_the_usual_ones():
+    """S004-34: pos / 10000 ** (i / (d / 2))."""
+    half = HEAD_DIM // 2
+    angles = IDS[:, None] / 10_000 ** (torch.arange(half) / half)
+    assert torch.allclose(angles.cos(), COS, atol=1e-6)
+
+
+def test_stack_and_flatten_or_a_reshape_keep_the_order(x):
+    """S004-35, S004-38: slices or (.., d / 2, 2): the same pairs."""
+    assert torch.equal(zipped((x[..., 0::2], x[..., 1::2])), x)
+    pairs = x.unflatten(-1, (-1, 2))
+    assert torch.equal(pairs[..., 0], x[..., 0::2]) and torch.equal(pairs[..., 1], x[..., 1::2])
+
+
+def test_an_arange_without_a_device_does_not_follow_x():
+    """S004-36: positions are made where x lies, frequencies on the CPU."""
+    positions = torch.arange(LENGTH, device="meta")
+    with pytest.raises(RuntimeError, match="device"):
+        torch.add(positions[:4], torch.arange(4))
+
+
+def test_stablelm_alpha_rotates_a_part_in_halves():
+    """S004-19: GPT-NeoX's code, whose default turns a quarter of each head, in halves."""
+    from transformers import GPTNeoXConfig
+    from transformers.models.gpt_neox import modeling_gpt_neox
+
+    from ropelib.diagnose import from_tables
+
+    config = GPTNeoXConfig(hidden_size=256, num_attention_heads=4)
+    tables = modeling_gpt_neox.GPTNeoXRotaryEmbedding(config)
+    report = diagnose(from_tables(modeling_gpt_neox.apply_rotary_pos_emb, tables), max_position=256)
+    assert (report.rotary_dim, report.head_dim, report.layout) == (16, 64, "half")
+
+
+# ---- weights ----
+
+
+def test_conversion_of_weights_is_the_published_permutation():
+    """The rows of a projection, head by head: first of each pair first, then the second."""
+    heads, head_dim, model_dim = 3, 8, 16
+    weight = torch.randn(heads * head_dim, model_dim)
+    rows = weight.unflatten(0, (heads, head_dim)).transpose(1, 2)
+    converted = convert_layout(rows, source="interleaved", target="half").transpose(1, 2)
+    for head in range(heads):
+        block = weight[head * head_dim : (head + 1) * head_dim]
+        assert torch.equal(converted[head], torch.cat((block[0::2], block[1::2])))
