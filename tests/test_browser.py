@@ -18,6 +18,8 @@ AXE_EXCEPTIONS: dict[tuple[str, str], str] = {}
 
 LOOKS = [(*size, theme) for theme in ("light", "dark") for size in (WIDE, PHONE)]
 LOOK_NAMES = [f"{'wide' if width > 1000 else 'phone'}-{theme}" for width, _, theme in LOOKS]
+# Axe takes seconds a page: each size once and each theme once.
+AXE_LOOKS = [(*WIDE, "light"), (*PHONE, "dark")]
 
 
 # ---- every page, in every look, looked at once ------------------------------------------------
@@ -87,7 +89,9 @@ def visit(built_book, chromium):
             page.evaluate(FRAMES)
             facts = page.evaluate(_FACTS)
             # Preloading would have axe fetch style sheets, which browsers refuse from file://.
-            found = axe.run(page, options=_AXE_OPTIONS).response["violations"]
+            found = []
+            if look in AXE_LOOKS:
+                found = axe.run(page, options=_AXE_OPTIONS).response["violations"]
         finally:
             context.close()
         violations = [
@@ -126,7 +130,7 @@ def test_page_does_not_scroll_sideways(visit, name, look):
     assert facts["scrollWidth"] <= facts["width"], facts["wider"]
 
 
-@pytest.mark.parametrize("look", LOOKS, ids=LOOK_NAMES)
+@pytest.mark.parametrize("look", AXE_LOOKS, ids=["wide-light", "phone-dark"])
 @pytest.mark.parametrize("name", PAGES)
 def test_axe_finds_no_violation(visit, name, look):
     assert visit(name, look).facts["theme"] == look[-1]

@@ -31,7 +31,7 @@ def neighbors(x, cos, sin, join):
 
 
 def zipped(parts):
-    return torch.cat(parts, dim=-1)
+    return torch.stack(parts, dim=-1).flatten(-2)
 
 
 def piled(parts):
