@@ -13,6 +13,7 @@ CORE = [
     "ropelib.axes",
     "ropelib.config",
     "ropelib.diagnose",
+    "ropelib.distance",
     *(name for name in MODULES if name.startswith("ropelib.encodings.")),
     "ropelib.frequencies",
     "ropelib.reference",
