@@ -64,7 +64,7 @@ def test_signed_maps_keep_signs_and_scales():
     shared = figures.signed_maps([{"a": first, "b": second}], one_scale=True)
     assert [trace.zmax for trace in shared.data] == [4, 4]
     assert torch.equal(torch.tensor(own.data[1].z), second)
-    negative, zero, positive = (color for _, color in own.data[0].colorscale)
+    negative, _, positive = (color for _, color in own.data[0].colorscale)
     assert negative == LIGHT["position"]["mark"] and positive == LIGHT["score"]["mark"]
     assert all(axis.autorange == "reversed" for axis in own.select_yaxes())
 

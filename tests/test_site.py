@@ -69,6 +69,19 @@ def test_other_outputs_are_left_to_others():
     assert site.PlotlyRenderer.handle_mime(None, data, False) is None
 
 
+def test_a_page_keeps_the_states_of_the_widgets_that_it_shows():
+    states = {
+        "a": {"state": {"layout": "IPY_MODEL_b"}},
+        "b": {"state": {"style": ["IPY_MODEL_c", "IPY_MODEL_gone"]}},
+        "c": {"state": {}},
+        "d": {"state": {"layout": "IPY_MODEL_e"}},
+        "e": {"state": {}},
+    }
+    assert list(site.shown_states(states, {"a", "elsewhere"})) == ["a", "b", "c"]
+    assert list(site.shown_states(states, {"e"})) == ["e"]
+    assert site.shown_states(states, set()) == {}
+
+
 def contrast(one, other):
     def luminance(color):
         channels = [int(color[at : at + 2], 16) / 255 for at in (1, 3, 5)]
