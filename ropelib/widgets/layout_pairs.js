@@ -59,7 +59,7 @@ const WORDS = {
       reseated:
         "Other seats for everybody: the numbers moved along with the pairs, the same couples turn together. Score <b>{score}</b>, exactly right.",
       mixed:
-        "Seat 1 of {one} turns with seat 0, seat 1 of {other} with seat 5: in {misfits} of 8 seats, numbers meet that turned by different angles. <b>{score}</b> instead of {reference}.",
+        "Seat 1 of {one} turns with seat 0, seat 1 of {other} with seat 5: in {misfits} of 8 seats, numbers meet that turn at different speeds. <b>{score}</b> instead of {reference}.",
       mixedConverted:
         "Each row is right by itself, but in {misfits} of 8 seats a number of q meets a stranger of k. <b>{score}</b> instead of {reference}.",
       mixedStart:
