@@ -341,6 +341,10 @@ def dead_controls(widgets, move):
             kind = role(widget, name)
             if kind == "button":
                 disarrange(widget)
+                if widget.control(name).get_attribute("aria-pressed") == "true":
+                    others = (o for o in names if o != name and role(widget, o) == "button")
+                    widget.control(next(others)).press("Enter")
+                    widget.still()
             # A switch is moved there and back, or it would stay on for the controls after it.
             for _ in range(2 if kind in ("checkbox", "radiogroup") else 1):
                 if not move(widget, name, kind):
