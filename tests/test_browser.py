@@ -1122,6 +1122,8 @@ def test_only_the_counters_curve_moves_with_the_position(built_book, widgets_on,
 
 def test_the_inner_product_stays_in_every_frame_of_a_walk(built_book, widgets_on):
     explorer = find_widget(built_book, widgets_on, "SinusoidExplorer")
+    explorer.control("code_transformer").press("Enter")
+    explorer.still()
     inner = explorer.report("inner")
     frames = watched(explorer, "walk_on", ["inner", "position", "other", "sin"], seconds=1.5)
     assert len({position for _, position, _, _ in frames}) > 10, "nothing moved"
@@ -1196,7 +1198,7 @@ def test_only_turned_values_make_the_output_spin(built_book, widgets_on, way, sp
         ("RotationExplorer", "only_k_moves", "n", "m"),
         ("FrequencyClocks", "play", "position", "base"),
         ("ComplexProduct", "once_around", "w_angle", "z_length"),
-        ("SinusoidExplorer", "walk_on", "position", "inner"),
+        ("SinusoidExplorer", "walk_on", "position", "offset"),
         ("LayoutPairs", "both_move", "n", "reference"),
         ("ValueRotation", "push_on", "shift", "output_length"),
     ],
