@@ -248,8 +248,11 @@ def test_a_bias_fits_fused_attention(name):
     assert torch.allclose(fused, attend(encoding, q, k, v)[0], atol=1e-5)
 
 
-def test_in_linear_attention_most_biases_lose_the_running_sum_and_rotation_keeps_it():
-    """S001-41: there it does hold, for biases of full rank."""
+def test_in_linear_attention_one_running_sum_serves_rotation_and_decay_but_not_every_bias():
+    """S001-41: a bias of full rank does not come apart into a place and a place.
+
+    It may still be had with several sums (the chapter computes ALiBi's two and T5's per bucket).
+    """
     torch.manual_seed(0)
     rank, ids = torch.linalg.matrix_rank, torch.arange(64)
     distance = signed_distance(ids, ids).double()
