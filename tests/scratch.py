@@ -1,0 +1,47 @@
+"""A page with one widget and nothing else, mounted by the book's own script: it needs no book."""
+
+import json
+import re
+from pathlib import Path
+
+import ropelib.widgets
+from ropelib.widgets import base
+
+ROOT = Path(__file__).parent.parent
+_HOST = ROOT / "book/_static/static_host.js"
+# Beside what a reader gets, tests set traits as Python would, and take the widget off its page.
+_HOOK = """
+export default { render(view) {
+  window.model = view.model;
+  return (window.unmount = underTest.render(view));
+} };
+"""
+
+
+def widget_classes():
+    """Every widget found on disk, by the stem of its file: `{"rotation_explorer": ...}`."""
+    stems = sorted(path.stem for path in Path(base.__file__).parent.glob("*.py"))
+    names = {stem: "".join(map(str.capitalize, stem.split("_"))) for stem in stems}
+    classes = {stem: getattr(ropelib.widgets, name, None) for stem, name in names.items()}
+    return {stem: found for stem, found in classes.items() if isinstance(found, type)}
+
+
+def page_of(widget):
+    """Return the HTML of a page, as the book's build writes it, for a widget in its present state.
+
+    In the page, `model` is the widget's model and `unmount()` takes it down.
+    """
+    state = {k: v for k, v in widget.get_state().items() if not str(v).startswith("IPY_MODEL_")}
+    code, found = re.subn("^export default ", "const underTest = ", state["_esm"], flags=re.M)
+    assert found == 1, "a bundle has one default export"
+    stored = {"state": {"here": {"model_name": "AnyModel", "state": state | {"_esm": code + _HOOK}}}}
+    mime = "application/vnd.jupyter.widget-{}+json"
+    text = json.dumps(stored).replace("</", "<\\/")
+    return f"""<!doctype html>
+<html lang="en"><meta charset="utf-8"><title>Scratch</title>
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<style>body {{ margin: 12px; background: var(--rope-page); color: var(--rope-ink) }}</style>
+<body><main><h1>Scratch</h1>
+<script type="{mime.format("view")}">{{"model_id": "here"}}</script></main>
+<script type="{mime.format("state")}">{text}</script>
+<script defer src="{_HOST.as_uri()}"></script></body></html>"""
