@@ -1,133 +1,99 @@
-"""One run of the notebooks, one build of the book, one browser: what the end-to-end tests share."""
+"""What the end-to-end tests share: notebooks that have run, the built book, a browser, its pages."""
 
 import os
 import shutil
-import subprocess
-import sys
-import xml.etree.ElementTree as ET
-from dataclasses import dataclass
 from pathlib import Path
 
+import prepared
 import pytest
+from browser import WIDE, Widget, open_page
+from toc import NOTEBOOKS
 
-ROOT = Path(__file__).parent.parent
-CELL_SECONDS = 60
-
-# Chapters must run offline. Every Python that these tests start, kernels included, imports this.
-_OFFLINE = """
-import sys
-
-def _refuse(event, args):
-    if event == "socket.getaddrinfo":
-        host = args[0]
-    elif event == "socket.connect" and isinstance(args[1], tuple):
-        host = args[1][0]
-    else:
-        return
-    host = host.decode() if isinstance(host, bytes) else host
-    if host and not host.startswith("127.") and host not in ("localhost", "::1", "0.0.0.0", "::"):
-        raise OSError(f"a chapter reached for the network: {host}")
-
-sys.addaudithook(_refuse)
-"""
+# Who asks for one of these asks for more than the library: seconds, a browser, the whole book.
+_DEAR = {"chromium": "browser", "built_book": "book", "ran": "notebook", "jupyterlab": "browser"}
 
 
-@dataclass(frozen=True)
-class ExecutedBook:
-    """A copy of the book whose notebooks hold their outputs, and how each run went."""
-
-    root: Path
-    seconds: dict[str, float]
-    problems: dict[str, str]
-    log: str
+def pytest_addoption(parser):
+    group = parser.getgroup("the book")
+    group.addoption("--chapter", help="only what belongs to one chapter, such as relative")
+    group.addoption("--widget", help="only what belongs to one widget, such as score_builder")
 
 
-def run_logged(command: list, cwd: Path, env: dict, timeout: float) -> tuple[int, str]:
-    """Run a command to its end; return its exit code and everything it said."""
-    try:
-        done = subprocess.run(
-            [str(part) for part in command],
-            cwd=cwd,
-            env=env,
-            timeout=timeout,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            errors="replace",
-        )
-    except subprocess.TimeoutExpired as error:
-        said = error.stdout or ""
-        said = said.decode(errors="replace") if isinstance(said, bytes) else said
-        return 124, f"{said}\nstopped after {timeout:.0f} s"
-    return done.returncode, done.stdout
+def pytest_configure(config):
+    for name, what in [
+        ("browser", "opens pages in Chromium"),
+        ("book", "looks at the built book"),
+        ("notebook", "runs chapters"),
+        ("slow", "compiles, or starts other processes, for several seconds"),
+    ]:
+        config.addinivalue_line("markers", f"{name}: {what}")
+    workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    if workers > 1:
+        # Threads of several processes on the same cores would wait for one another.
+        import torch
+
+        torch.set_num_threads(max(1, torch.get_num_threads() // workers))
+
+
+def pytest_collection_modifyitems(config, items):
+    for item in items:
+        for fixture, mark in _DEAR.items():
+            if fixture in item.fixturenames:
+                item.add_marker(mark)
+    for option in ("chapter", "widget"):
+        if wanted := config.getoption(option):
+            chosen = [item for item in items if wanted in _belongs_to(item)]
+            if not chosen:
+                raise pytest.UsageError(f"there is no {option} {wanted!r}")
+            config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
+            items[:] = chosen
+
+
+def _belongs_to(item):
+    """The chapters and widgets that a test is about: by its file's name and its parameters."""
+    file = item.path.stem.removeprefix("test_")
+    named = {file, file.removeprefix("claims_"), file.removeprefix("exercises_")}
+    parameters = item.callspec.params.values() if hasattr(item, "callspec") else ()
+    for value in parameters:
+        parts = value if isinstance(value, tuple) else (value,)
+        named |= {Path(part).name.partition(".")[0] for part in parts if isinstance(part, str)}
+    return named
+
+
+# ---- the book -----------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="session")
-def offline_environment(tmp_path_factory):
+def offline_environment():
     """Environment variables for a Python that can reach nothing but this machine."""
-    guard = tmp_path_factory.mktemp("offline")
-    (guard / "sitecustomize.py").write_text(_OFFLINE, encoding="utf-8")
-    path = os.pathsep.join(filter(None, [str(guard), os.environ.get("PYTHONPATH")]))
-    # The outer run's options are not the inner run's.
-    kept = {name: value for name, value in os.environ.items() if name != "PYTEST_ADDOPTS"}
-    return {**kept, "PYTHONPATH": path, "NO_COLOR": "1", "PYDEVD_DISABLE_FILE_VALIDATION": "1"}
+    return prepared.environment()
 
 
 @pytest.fixture(scope="session")
-def executed_book(tmp_path_factory, offline_environment):
-    """Run every notebook once, in a copy that keeps the outputs and the widgets' state."""
-    import nbformat
+def ran():
+    """Return a function that runs a notebook, once per state of the book, and says how it went."""
+    runs = {}
 
-    root = tmp_path_factory.mktemp("book")
-    for name in ("_config.yml", "_toc.yml"):
-        shutil.copy(ROOT / name, root / name)
-    ignored = shutil.ignore_patterns("_build", ".*")
-    shutil.copytree(ROOT / "book", root / "book", ignore=ignored)
-    for path in root.rglob("*.ipynb"):
-        notebook = nbformat.read(path, as_version=nbformat.NO_CONVERT)
-        notebook.metadata.pop("widgets", None)
-        for cell in notebook.cells:
-            if cell.cell_type == "code":
-                cell.outputs, cell.execution_count = [], None
-        nbformat.write(notebook, path)
+    def ran(name):
+        if name not in runs:
+            runs[name] = prepared.run(name)
+        return runs[name]
 
-    command = [sys.executable, "-m", "pytest", "--nbmake", "--overwrite", "book"]
-    command += [f"--nbmake-timeout={CELL_SECONDS}", "-p", "no:cacheprovider"]
-    command += ["--rootdir=.", "--junitxml=run.xml", "-o", "junit_family=xunit1"]
-    _, log = run_logged(command, root, offline_environment, timeout=900)
-    if not (root / "run.xml").exists():
-        pytest.fail(f"nbmake did not come to its end:\n{log}", pytrace=False)
-    seconds, problems = {}, {}
-    for case in ET.parse(root / "run.xml").iter("testcase"):
-        seconds[case.get("file")] = float(case.get("time"))
-        told = [f"{part.get('message')}\n{part.text}" for part in case if part.tag != "properties"]
-        if told:
-            problems[case.get("file")] = "\n".join(told)
-    return ExecutedBook(root, seconds, problems, log)
+    return ran
 
 
 @pytest.fixture(scope="session")
-def built_book(executed_book, offline_environment):
-    """Build the executed copy, every warning an error; return the folder of its HTML."""
-    import yaml
+def built_book(request):
+    """Build the book from notebooks that have run; return the folder of its HTML."""
+    chapter = request.config.getoption("chapter")
+    names = [name for name in NOTEBOOKS if chapter in (None, Path(name).stem)]
+    try:
+        return prepared.build(names)
+    except RuntimeError as error:
+        pytest.fail(str(error), pytrace=False)
 
-    if executed_book.problems:
-        broken = ", ".join(executed_book.problems)
-        pytest.fail(f"not built, because {broken} failed:\n{executed_book.log}", pytrace=False)
-    root = executed_book.root
-    config = yaml.safe_load((root / "_config.yml").read_text("utf-8"))
-    # Notebooks have run already; the text notebooks (index.md) run here.
-    config["execute"] = {
-        "execute_notebooks": "force",
-        "timeout": CELL_SECONDS,
-        "exclude_patterns": ["*.ipynb", "**/*.ipynb"],
-    }
-    (root / "_config.yml").write_text(yaml.safe_dump(config, allow_unicode=True), "utf-8")
-    command = [Path(sys.executable).parent / "jupyter-book", "build", "-W", "-n", "--keep-going"]
-    code, log = run_logged([*command, "."], root, offline_environment, timeout=600)
-    if code:
-        pytest.fail(f"the book does not build without warnings:\n{log}", pytrace=False)
-    return root / "_build" / "html"
+
+# ---- the browser --------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="session")
@@ -149,3 +115,37 @@ def chromium():
             missing(f"NOTHING WAS TESTED IN A BROWSER: Chromium does not start: {error.message}")
         yield browser
         browser.close()
+
+
+@pytest.fixture
+def on_scratch(chromium, tmp_path):
+    """Return a function that shows one widget on a page of its own, offline.
+
+    When the test ends, the page must have complained of nothing, fit its width, and let go of the
+    widget without complaint.
+    """
+    from scratch import page_of, widget_classes
+
+    opened = []
+
+    def on_scratch(name, size=WIDE, theme="light", traits=None, **options):
+        widget = widget_classes()[name](**(traits or {}))
+        address = tmp_path / f"{name}-{len(opened)}.html"
+        address.write_text(page_of(widget), encoding="utf-8")
+        width, height = size
+        viewport = {"width": width, "height": height}
+        context = chromium.new_context(viewport=viewport, offline=True, **options)
+        context.clock.install()  # runs by itself until a test moves it
+        page, log = open_page(context, address.as_uri())
+        page.evaluate("(theme) => { document.documentElement.dataset.theme = theme }", theme)
+        opened.append((context, page, log))
+        return Widget(page, 0, type(widget).__name__, widget.get_state())
+
+    yield on_scratch
+    found = []
+    for context, page, log in opened:
+        wider = page.evaluate("document.documentElement.scrollWidth - innerWidth")
+        page.evaluate("unmount()")
+        found.append((max(0, wider), log.outside(), log.failed, log.complaints))
+        context.close()
+    assert found == [(0, [], [], [])] * len(opened)

@@ -428,60 +428,10 @@ def test_bundle_is_one_module_without_imports_or_addresses():
         assert f'model.get("{trait}")' in source, trait
 
 
-def safe(value):
-    return json.dumps(value).replace("</", "<\\/")
-
-
-@pytest.fixture(scope="module")
-def scratch(tmp_path_factory):
-    inspector = ConfigInspector()
-    names = ("config", "layer_type", "seq_len", "examples", "model_types")
-    state = {name: getattr(inspector, name) for name in names}
-    address = tmp_path_factory.mktemp("inspector") / "index.html"
-    address.write_text(
-        f"""<!doctype html><html lang="en"><meta charset="utf-8"><title>Scratch</title>
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<style>body {{ margin: 12px; background: var(--rope-page); color: var(--rope-ink) }}
-{base.stylesheet()}</style><body><main><h1>Scratch</h1><div id="here"></div></main><script>
-const values = {safe(state)}, heard = {{}};
-window.model = {{
-  get: (name) => values[name],
-  set(name, value) {{
-    if (values[name] === value) return;
-    values[name] = value;
-    for (const hear of heard[`change:${{name}}`] ?? []) hear();
-  }},
-  on: (name, hear) => (heard[name] ??= []).push(hear),
-  off: (name, hear) => (heard[name] = heard[name].filter((other) => other !== hear)),
-  save_changes() {{}},
-}};
-const code = new Blob([{safe(base.bundle("config_inspector"))}], {{ type: "text/javascript" }});
-import(URL.createObjectURL(code)).then((module) => {{
-  window.unmount = module.default.render({{ model, el: document.getElementById("here") }});
-}});
-</script>""",
-        encoding="utf-8",
-    )
-    return address.as_uri()
-
-
 @pytest.fixture(params=[(1280, "light"), (390, "light"), (340, "dark")], ids=str)
-def page(request, chromium, scratch):
+def page(request, on_scratch):
     width, theme = request.param
-    context = chromium.new_context(viewport={"width": width, "height": 844}, offline=True)
-    page = context.new_page()
-    page.set_default_timeout(10_000)
-    complaints = []
-    page.on("console", lambda message: complaints.append(message.text))
-    page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.goto(scratch)
-    page.evaluate("(theme) => { document.documentElement.dataset.theme = theme }", theme)
-    page.wait_for_selector(".rope-widget")
-    yield page
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    page.evaluate("unmount()")
-    context.close()
-    assert complaints == []
+    return on_scratch("config_inspector", (width, 844), theme).page
 
 
 def report(page, name):
@@ -539,7 +489,7 @@ def test_typing_a_mistake_says_so_in_place_and_mending_it_brings_the_picture_bac
         assert said in alert.inner_text()
         assert box.input_value() == wrong and box.get_attribute("aria-invalid") == "true"
         assert not page.locator("[data-report=base]").is_visible()
-        assert page.locator("#here img").count() == 0
+        assert page.locator(".rope-widget-host img").count() == 0
     assert axe(page) == []
     box.fill(text.replace('"factor": 8.0', '"factor": 4.0'))
     settle(page)

@@ -97,20 +97,20 @@ def test_no_cell_installs_or_downloads(name):
 
 
 @pytest.mark.parametrize("name", NOTEBOOKS)
-def test_notebook_runs_offline_from_top_to_bottom(executed_book, name):
-    if name in executed_book.problems:
-        pytest.fail(f"{executed_book.problems[name]}\n{executed_book.log}", pytrace=False)
-    assert name in executed_book.seconds, executed_book.log
+def test_notebook_runs_offline_from_top_to_bottom(ran, name):
+    if ran(name).problem:
+        pytest.fail(ran(name).problem, pytrace=False)
 
 
 @pytest.mark.parametrize("name", NOTEBOOKS)
-def test_notebook_runs_within_a_minute(executed_book, name):
-    assert executed_book.seconds[name] <= 60
+def test_notebook_runs_within_a_minute_of_one_core(ran, name):
+    # Of the processor's time, which does not grow when the machine is busy with other things.
+    assert ran(name).seconds <= 60
 
 
 @pytest.mark.parametrize("name", NOTEBOOKS)
-def test_running_leaves_no_error_and_nothing_on_standard_error(executed_book, name):
-    for cell in code_cells(read(executed_book.root / name)):
+def test_running_leaves_no_error_and_nothing_on_standard_error(ran, name):
+    for cell in code_cells(read(ran(name).path)):
         for output in cell.outputs:
             assert output.output_type != "error", output.get("evalue")
             assert output.get("name") != "stderr", f"{output.get('text')}\nfrom\n{cell.source}"
@@ -120,8 +120,8 @@ def test_running_leaves_no_error_and_nothing_on_standard_error(executed_book, na
 
 
 @pytest.mark.parametrize("name", NOTEBOOKS)
-def test_every_stub_is_open_and_every_solution_right(executed_book, name):
-    notebook = read(executed_book.root / name)
+def test_every_stub_is_open_and_every_solution_right(ran, name):
+    notebook = read(ran(name).path)
     for cell in code_cells(notebook, "exercise"):
         assert verdicts(cell) == ["open"], cell.source
     for cell in code_cells(notebook, "solution"):

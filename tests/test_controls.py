@@ -1,0 +1,57 @@
+"""Rules for every widget found on disk: each control is alive, each number is ropelib's."""
+
+import random
+
+import pytest
+from browser import PHONE
+from hands import by_keyboard, by_pointer, by_touch, dead_controls
+from oracles import ORACLES, vectors_of, wrong_readouts
+from scratch import widget_classes
+
+WIDGETS = list(widget_classes())
+
+
+@pytest.mark.parametrize("name", WIDGETS)
+def test_every_control_is_alive_by_keyboard(on_scratch, name):
+    assert dead_controls(on_scratch(name), by_keyboard) == []
+
+
+@pytest.mark.parametrize("name", WIDGETS)
+def test_every_control_is_alive_by_pointer(on_scratch, name):
+    assert dead_controls(on_scratch(name), by_pointer) == []
+
+
+@pytest.mark.parametrize("name", WIDGETS)
+def test_every_control_is_alive_by_touch_on_a_phone(on_scratch, name):
+    widget = on_scratch(name, PHONE, has_touch=True, is_mobile=True)
+    assert dead_controls(widget, by_touch) == []
+
+
+@pytest.mark.parametrize("name", WIDGETS)
+def test_every_control_is_reached_by_the_tab_key(on_scratch, name):
+    widget = on_scratch(name)
+    names = widget.controls()
+    reached = set()
+    for _ in range(len(names) + 2):
+        widget.page.keyboard.press("Tab")
+        reached.add(
+            widget.page.evaluate(
+                "document.activeElement.closest('[data-control]')?.dataset.control"
+            )
+        )
+    assert set(names) <= reached
+
+
+@pytest.mark.parametrize("name", WIDGETS)
+def test_readouts_equal_ropelib(on_scratch, name):
+    draw = random.Random(0)
+    widget = on_scratch(name)
+    assert str(widget) in ORACLES, f"write an oracle for {widget}: what should it report?"
+    wrong = wrong_readouts(widget, vectors_of(widget))
+    sliders = widget.sliders()
+    spread = [dict.fromkeys(sliders, end) for end in (0.0, 1.0)]
+    spread += [{slider: draw.random() for slider in sliders} for _ in range(12)]
+    for settings in spread:
+        widget.slide(**settings)
+        wrong += wrong_readouts(widget, vectors_of(widget))
+    assert not wrong, "\n".join(wrong)
