@@ -1,28 +1,48 @@
-# make book   set up and build the book into _build/html
-# make test   set up and run every check and test
-# make lab    set up and open the notebooks in JupyterLab
+# make book               set up and build the book into _build/html
+# make test               set up and run every check and test
+# make check              all that needs neither chapters nor a browser: a minute and a half
+# make chapter C=relative one chapter: its notebook, exercises, claims and built page
+# make widget W=score_builder   one widget: its rules, its picture, its numbers
+# make lab                set up and open the notebooks in JupyterLab
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
 
-.PHONY: book test lab clean
+# Tests share the processor's cores; one that is done takes over what the others still have to do.
+PYTEST := $(BIN)/python -m pytest -n logical --maxprocesses 8 --dist worksteal
+LINT = $(BIN)/ruff check . && $(BIN)/ruff format --check .
+
+.PHONY: book test check chapter widget lab clean
 
 book: $(READY) _build/fresh
 	$(BIN)/jupyter-book build . --warningiserror --keep-going
 	@echo "Open _build/html/index.html in a browser."
 
 test: $(READY)
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
-	$(BIN)/python -m pytest tests
+	$(LINT)
+	$(PYTEST) tests
+
+check: $(READY)
+	$(LINT)
+	$(PYTEST) tests -m "not browser and not book and not notebook and not slow"
+
+chapter: $(READY)
+	@test -n "$(C)" || { echo "name a chapter: make chapter C=relative"; exit 1; }
+	$(LINT)
+	$(PYTEST) tests --chapter $(C)
+
+widget: $(READY)
+	@test -n "$(W)" || { echo "name a widget: make widget W=score_builder"; exit 1; }
+	$(LINT)
+	$(PYTEST) tests --widget $(W)
 
 lab: $(READY)
 	$(BIN)/jupyter lab book
 
 clean:
-	rm -rf _build $(VENV)
+	rm -rf _build .tested $(VENV)
 
 # Executed notebooks are cached by their own text; a change in the library must empty that cache.
 _build/fresh: $(shell find ropelib -name '*.py' -o -name '*.js' -o -name '*.css')

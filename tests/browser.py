@@ -97,7 +97,7 @@ def open_page(context, address, settle=True):
 
 
 def settle_down(page):
-    """Wait until formulae are typeset, widgets stand, and every figure was scrolled to and drawn."""
+    """Wait until formulae are typeset, widgets stand, and figures were scrolled to and drawn."""
     page.evaluate(_SETTLE)
 
 

@@ -1,4 +1,4 @@
-"""What the end-to-end tests share: notebooks that have run, the built book, a browser, its pages."""
+"""What the end-to-end tests share: notebooks that have run, the built book, a browser."""
 
 import os
 import shutil

@@ -20,7 +20,7 @@ from pathlib import Path
 import nbformat
 import yaml
 from filelock import FileLock, Timeout
-from toc import FILES, NOTEBOOKS, ROOT
+from toc import NOTEBOOKS, ROOT
 
 CELL_SECONDS = 300  # a cell that takes longer hangs, on any machine
 KEPT = ROOT / ".tested"

@@ -34,9 +34,8 @@ def page_of(widget):
     state = {k: v for k, v in widget.get_state().items() if not str(v).startswith("IPY_MODEL_")}
     code, found = re.subn("^export default ", "const underTest = ", state["_esm"], flags=re.M)
     assert found == 1, "a bundle has one default export"
-    stored = {
-        "state": {"here": {"model_name": "AnyModel", "state": state | {"_esm": code + _HOOK}}}
-    }
+    state["_esm"] = code + _HOOK
+    stored = {"state": {"here": {"model_name": "AnyModel", "state": state}}}
     mime = "application/vnd.jupyter.widget-{}+json"
     text = json.dumps(stored).replace("</", "<\\/")
     return f"""<!doctype html>
