@@ -52,7 +52,8 @@ def by_keyboard(widget, name, kind):
     if kind == "slider" and ends[0] == ends[1]:
         keys.reverse()
     if kind == "radiogroup" and control.evaluate(
-        "(group) => [...group.querySelectorAll('[role=radio]')].at(-1).ariaChecked === 'true'"
+        """(group) => [...group.querySelectorAll("[role=radio]")]
+          .filter((radio) => radio.style.display !== "none").at(-1).ariaChecked === "true" """
     ):
         keys.reverse()
     for key in keys:

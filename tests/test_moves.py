@@ -159,6 +159,7 @@ def test_handles_of_a_product_obey_arrow_keys_and_the_unit_circle(on_scratch):
 def test_lengths_hold_while_the_factor_runs_once_around(on_scratch):
     product = on_scratch("complex_product")
     product.control("unit").click()
+    product.frames()
     names = ["w_length", "product_length", "z_angle", "w_angle", "product_angle"]
     start = [product.report(name) for name in names]
     frames = watched(product, "once_around", names, seconds=6.0)
