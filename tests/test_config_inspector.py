@@ -439,7 +439,7 @@ def report(page, name):
 
 
 def settle(page):
-    page.wait_for_timeout(450)  # a pause in the typing
+    page.clock.run_for(450)  # a pause in the typing
     page.evaluate("() => new Promise((go) => requestAnimationFrame(() => setTimeout(go)))")
 
 

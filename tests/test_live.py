@@ -10,6 +10,7 @@ import time
 import nbformat
 import psutil
 import pytest
+from browser import PATIENCE
 
 TOKEN = "only-for-this-test"
 CELL = "from ropelib.widgets import RotationExplorer\n\nw = RotationExplorer()\nw"
@@ -67,11 +68,11 @@ def jupyterlab(tmp_path):
         return None
 
     try:
-        yield wait_until(address, 30, "JupyterLab to start"), tmp_path
+        yield wait_until(address, 120, "JupyterLab to start"), tmp_path
     finally:
         started = [psutil.Process(server.pid), *psutil.Process(server.pid).children(recursive=True)]
         server.terminate()
-        _, left = psutil.wait_procs(started, timeout=15)
+        _, left = psutil.wait_procs(started, timeout=60)
         for process in left:
             process.kill()
         log.close()
@@ -93,21 +94,21 @@ def test_widget_and_kernel_hear_each_other(jupyterlab, chromium):
     try:
         page.goto(f"{url}lab/tree/explorer.ipynb?token={TOKEN}&reset")
         # A cell that is run before the kernel is there is run by nobody.
-        page.get_by_text("Python 3 (ipykernel) | Idle").wait_for(timeout=40_000)
+        page.get_by_text("Python 3 (ipykernel) | Idle").wait_for(timeout=PATIENCE)
         page.locator(".jp-Notebook .jp-CodeCell .cm-content").first.click()
         page.keyboard.press("Shift+Enter")
         widget = page.locator(".rope-widget").first
-        widget.wait_for(timeout=40_000)
+        widget.wait_for(timeout=PATIENCE)
 
         (connection,) = (folder / "runtime").glob("kernel-*.json")
         kernel.load_connection_file(str(connection))
         kernel.start_channels()
-        kernel.wait_for_ready(timeout=20)
+        kernel.wait_for_ready(timeout=120)
 
         def python(expression):
             """Evaluate an expression in the notebook's own kernel."""
             reply = kernel.execute_interactive(
-                "", user_expressions={"value": expression}, timeout=20, output_hook=lambda _: None
+                "", user_expressions={"value": expression}, timeout=120, output_hook=lambda _: None
             )
             value = reply["content"]["user_expressions"]["value"]
             assert value["status"] == "ok", value
@@ -125,12 +126,12 @@ def test_widget_and_kernel_hear_each_other(jupyterlab, chromium):
             page.keyboard.press("ArrowRight")
         moved = wait_until(
             lambda: after if abs((after := python("w.theta")) - before) > 0.1 else None,
-            10,
+            120,
             "the slider's move to reach Python",
         )
         wait_until(
             lambda: True if abs(python("w.theta") - shown("theta")) < 1e-9 else None,
-            10,
+            120,
             "Python and the picture to agree on theta",
         )
         assert moved > before
@@ -138,8 +139,8 @@ def test_widget_and_kernel_hear_each_other(jupyterlab, chromium):
 
         picture = widget.locator("svg").first.inner_html()
         assert shown("m") != 20
-        kernel.execute_interactive("w.m = 20", timeout=20)
-        wait_until(lambda: True if shown("m") == 20 else None, 10, "m = 20 to reach the picture")
+        kernel.execute_interactive("w.m = 20", timeout=120)
+        wait_until(lambda: True if shown("m") == 20 else None, 120, "m = 20 to reach the picture")
         assert widget.locator("svg").first.inner_html() != picture
         for name in ("score", "angle_between"):
             assert shown(name) == pytest.approx(python(f"w.{name}"), abs=1e-6), name

@@ -244,8 +244,7 @@ def test_a_finger_drags_a_word_and_scrolls_beside_it(on_scratch):
     assert words_of(shuffle) == ["喜欢", "你", "我"]
     before = shuffle.page.evaluate("scrollY")
     drag(shuffle.page, [start[0], start[1] + 90], [start[0], start[1] - 60], touch=True)
-    shuffle.page.wait_for_timeout(300)
-    assert shuffle.page.evaluate("scrollY") > before + 50
+    shuffle.page.wait_for_function("(least) => scrollY > least", arg=before + 50)
     assert words_of(shuffle) == ["喜欢", "你", "我"]
 
 

@@ -255,17 +255,20 @@ def test_python_hears_of_every_change():
 # ---- JavaScript ----
 
 
-def test_pure_javascript_functions():
+JAVASCRIPT = sorted(path.stem for path in (ROOT / "ropelib/widgets").glob("*.js"))
+
+
+@pytest.mark.parametrize("name", JAVASCRIPT)
+def test_pure_javascript_functions(name):
     node = shutil.which("node")
     if node is None:
         message = "node is not installed: the widgets' JavaScript functions were NOT tested"
         if os.environ.get("CI"):
             pytest.fail(message)
         pytest.skip(message)
-    files = sorted(str(path) for path in (ROOT / "tests/widgets").glob("*.test.mjs"))
-    sources = (ROOT / "ropelib/widgets").glob("*.js")
-    assert {Path(file).name for file in files} == {f"{path.stem}.test.mjs" for path in sources}
-    run = subprocess.run([node, "--test", *files], capture_output=True, text=True, timeout=120)
+    file = ROOT / "tests/widgets" / f"{name}.test.mjs"
+    assert file.exists(), "every JavaScript file has its tests"
+    run = subprocess.run([node, "--test", file], capture_output=True, text=True, timeout=120)
     assert run.returncode == 0, run.stdout + run.stderr
 
 
