@@ -8,6 +8,7 @@ other half: it runs in the reader's browser.
 
 import html
 import json
+import os
 import re
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from docutils import nodes
 from sphinx.util import logging
 
 from ropelib import palette
+from ropelib.exercises import RUN_SOLUTIONS
 
 PLOTLY_MIME = "application/vnd.plotly.v1+json"
 WIDGET_STATE_MIME = "application/vnd.jupyter.widget-state+json"
@@ -158,6 +160,7 @@ def _write_assets(app, error):
 
 def setup(app):
     """Register the extension with Sphinx."""
+    os.environ[RUN_SOLUTIONS] = "1"  # for the kernels that run the notebooks during the build
     app.connect("config-inited", _drop_thebe)
     app.connect("doctree-read", _color_formulae)
     app.connect("html-page-context", _name_citations)

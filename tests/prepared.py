@@ -89,6 +89,7 @@ def environment() -> dict:
     path = os.pathsep.join(filter(None, [str(guard), os.environ.get("PYTHONPATH")]))
     # The outer run's options, and its place among several processes, are not the inner run's.
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST_", "COV_"))}
+    kept["ROPELIB_RUN_SOLUTIONS"] = "1"
     return {**kept, "PYTHONPATH": path, "NO_COLOR": "1", "PYDEVD_DISABLE_FILE_VALIDATION": "1"}
 
 

@@ -8,7 +8,8 @@ import sympy as sp
 import torch
 
 import ropelib
-from ropelib.exercises import check
+from ropelib import exercises
+from ropelib.exercises import check, solution_of
 from ropelib.exercises.your_model import mystery_rotation
 
 
@@ -186,3 +187,100 @@ def test_a_misconception_about_a_model_gets_its_own_hint(name, answer, hint):
     verdict = check(name, answer)
     assert not verdict
     assert hint in verdict.message
+
+
+# ---- solutions --------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def said(monkeypatch):
+    """What cells show, in a session that has just begun."""
+    monkeypatch.delenv(exercises.RUN_SOLUTIONS, raising=False)
+    monkeypatch.setattr(exercises, "_answered", set())
+    monkeypatch.setattr(exercises, "_offered", [])
+    said = []
+    monkeypatch.setattr(exercises.sys, "displayhook", said.append)
+    return said
+
+
+def run_solution(runs):
+    @solution_of("turn by hand")
+    def _():
+        runs.append("ran")
+        return 1, 3
+
+
+def test_a_solution_waits_until_its_cell_is_run_twice_in_a_row(said):
+    runs = []
+    run_solution(runs)
+    assert not runs and not said[0] and "run this cell once more" in said[0].message
+    run_solution(runs)
+    assert runs and said[1] and said[1].message == "Right."
+    run_solution(runs)
+    assert not said[2], "it is offered anew, as at first"
+
+
+@pytest.mark.parametrize(
+    "between",
+    [lambda: check("turn by hand", ...), lambda: solution_of("find the distance")(lambda: {5, -5})],
+    ids=["an exercise", "another solution"],
+)
+def test_running_all_cells_twice_runs_no_solution(said, between):
+    runs = []
+    for _ in range(3):
+        run_solution(runs)
+        between()
+    assert not runs
+    assert not any(said)
+
+
+def test_a_solution_is_checked_at_once_when_its_exercise_is_solved(said):
+    check("find the distance", {5, -5})
+    run_solution(runs := [])
+    assert not runs, "another exercise was solved"
+    check("turn by hand", (0, 0))
+    run_solution(runs)
+    assert not runs, "the answer was wrong"
+    check("turn by hand", (1, 3))
+    run_solution(runs)
+    assert runs and said[-1].message == "Right."
+
+
+def test_solutions_of_a_built_book_are_checked_at_once(said, monkeypatch):
+    monkeypatch.setenv(exercises.RUN_SOLUTIONS, "1")
+    run_solution(runs := [])
+    assert runs and said[0].message == "Right."
+
+
+@pytest.mark.parametrize(
+    ("name", "solution", "message"),
+    [
+        ("score from the distance", closed_form, "Right."),  # with parameters: the answer itself
+        ("find the distance", lambda: {5, -5}, "Right."),
+        ("find the distance", lambda: {5}, "ahead from behind"),
+        ("find the distance", lambda: None, "Not answered yet."),
+    ],
+)
+def test_a_solution_is_a_function_or_returns_a_value(said, monkeypatch, name, solution, message):
+    monkeypatch.setenv(exercises.RUN_SOLUTIONS, "1")
+    solution_of(name)(solution)
+    assert message in said[0].message
+
+
+def test_an_error_in_a_solution_is_an_error_of_its_cell(said, monkeypatch):
+    monkeypatch.setenv(exercises.RUN_SOLUTIONS, "1")
+    with pytest.raises(ZeroDivisionError):
+        solution_of("find the distance")(lambda: 1 / 0)
+
+
+def test_the_name_of_a_solution_means_afterwards_what_it_meant_before(said):
+    space = {"solution_of": solution_of, "turned": "the reader's"}
+    for name in ("turned", "new"):
+        exec(f"@solution_of('turn by hand')\ndef {name}(): return 1, 3", space)
+    assert space["turned"] == "the reader's"
+    assert space["new"] is None
+
+
+def test_a_solution_of_an_unknown_exercise_is_an_error_though_it_waits(said):
+    with pytest.raises(ValueError, match="no exercise is named 'turn'"):
+        solution_of("turn")

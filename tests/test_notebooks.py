@@ -1,10 +1,13 @@
 """Every chapter: runs in time and offline, keeps its form, and its exercises are sound."""
 
+import ast
+import dis
 import json
 import re
 
 import nbformat
 import pytest
+from nbclient import NotebookClient
 from toc import NOTEBOOKS, ROOT, TEXT_NOTEBOOKS
 
 HIDDEN = {"remove-cell", "remove-input", "hide-input", "hide-cell"}
@@ -15,7 +18,9 @@ NETWORK = re.compile(
     r"|\burlopen\(|\bfrom_pretrained\(|\bhf_hub_download\(|\bload_dataset\(|\btorch\.hub\b",
     re.MULTILINE,
 )
-CHECKED = re.compile(r"""\bcheck\(\s*(["'])(.+?)\1""")
+CHECKED = re.compile(r"""\b(?:check|solution_of)\(\s*(["'])(.+?)\1""")
+VARIABLE = "ROPELIB_RUN_SOLUTIONS"  # under it solutions are checked at once
+FOLDED = "# Solution: open this cell when you have tried."  # a folded cell shows its first line
 
 
 def read(path):
@@ -136,9 +141,70 @@ def test_every_exercise_is_followed_by_its_folded_solution(name):
     assert asked == solved
     for cell in code_cells(notebook, "solution"):
         assert "hide-cell" in tags(cell)
-        assert cell.metadata.jupyter == {"source_hidden": True, "outputs_hidden": True}
     untagged = [cell for cell in code_cells(notebook) if not {"exercise", "solution"} & tags(cell)]
     assert not [cell.source for cell in untagged if CHECKED.search(cell.source)]
+
+
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_a_solution_gives_nothing_away_while_it_is_folded_and_is_one_function(name):
+    for cell in code_cells(read(ROOT / name), "solution"):
+        assert cell.source.splitlines()[0] == FOLDED
+        (function,) = ast.parse(cell.source).body
+        assert isinstance(function, ast.FunctionDef), cell.source
+        (decorator,) = function.decorator_list
+        assert decorator.func.id == "solution_of"
+
+
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_a_stub_takes_no_name_of_its_chapter(name):
+    notebook = read(ROOT / name)
+    stubs = code_cells(notebook, "exercise")
+    asked = {name for cell in stubs for name in assigned(cell)}
+    others = [cell for cell in code_cells(notebook) if not {"exercise", "solution"} & tags(cell)]
+    assert not asked & {name for cell in others for name in assigned(cell)}
+
+
+def assigned(cell):
+    """The names that a cell gives a meaning to in its notebook."""
+    code = compile(cell.source, "cell", "exec")
+    return {step.argval for step in dis.get_instructions(code) if step.opname == "STORE_NAME"}
+
+
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_what_the_page_folds_is_folded_in_jupyterlab(name):
+    for cell in code_cells(read(ROOT / name)):
+        source = {"hide-input", "hide-cell", "remove-input", "remove-cell"} & tags(cell)
+        outputs = {"hide-output", "hide-cell", "remove-output", "remove-cell"} & tags(cell)
+        folded = {"source_hidden": True} if source else {}
+        if outputs and "solution" not in tags(cell):  # who runs a solution wants to see its verdict
+            folded["outputs_hidden"] = True
+        assert cell.metadata.get("jupyter", {}) == folded, cell.source
+
+
+def test_run_all_answers_no_exercise_and_takes_no_name(offline_environment, tmp_path):
+    """As a reader's JupyterLab runs a chapter; the solutions of this one use two of its names."""
+    notebook = read(ROOT / "book/foundations/complex_numbers.ipynb")
+    look = nbformat.v4.new_code_cell("names_before = dict(globals())")
+    compare = nbformat.v4.new_code_cell(
+        "print(sorted(name for name, value in globals().items() if name[0] != '_'"
+        " and name != 'names_before' and names_before.get(name) is not value))"
+    )
+    for cell in code_cells(notebook, "solution"):
+        at = notebook.cells.index(cell)
+        notebook.cells[at : at + 1] = [look.copy(), cell, compare.copy()]
+    # IPython forgets its last output, _, once a notebook gives that name a meaning of its own.
+    notebook.cells += [nbformat.v4.new_code_cell(source) for source in ("6 * 7", "assert _ == 42")]
+    environment = {name: value for name, value in offline_environment.items() if name != VARIABLE}
+    client = NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(tmp_path)}})
+    client.execute(env=environment)
+
+    for cell in code_cells(notebook, "exercise"):
+        assert "Not answered yet." in str(cell.outputs)
+    for cell in code_cells(notebook, "solution"):
+        assert verdicts(cell) == ["open"], cell.source
+        assert "run this cell once more" in str(cell.outputs)
+        after = notebook.cells[notebook.cells.index(cell) + 1]
+        assert after.outputs[0].text == "[]\n", cell.source
 
 
 def test_every_checker_is_used_by_a_chapter():
