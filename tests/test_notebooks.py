@@ -192,8 +192,9 @@ def test_run_all_answers_no_exercise_and_takes_no_name(offline_environment, tmp_
     for cell in code_cells(notebook, "solution"):
         at = notebook.cells.index(cell)
         notebook.cells[at : at + 1] = [look.copy(), cell, compare.copy()]
-    # IPython forgets its last output, _, once a notebook gives that name a meaning of its own.
-    notebook.cells += [nbformat.v4.new_code_cell(source) for source in ("6 * 7", "assert _ == 42")]
+    # IPython stops keeping the last output in _ once that name has a meaning, as in this chapter.
+    again = ["del _", cell.source, "6 * 7", "assert _ == 42"]
+    notebook.cells += [nbformat.v4.new_code_cell(source) for source in again]
     environment = {name: value for name, value in offline_environment.items() if name != VARIABLE}
     client = NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(tmp_path)}})
     client.execute(env=environment)
