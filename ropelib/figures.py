@@ -6,11 +6,13 @@ and which the book turns into a figure that its pages draw themselves (`ropelib.
 
 from collections.abc import Mapping, Sequence
 
-import plotly.graph_objects as go
-import plotly.io as pio
-from plotly.subplots import make_subplots
-
+from ropelib.extras import book_extra
 from ropelib.palette import LIGHT, LIGHT_PAGE
+
+with book_extra(__name__):
+    import plotly.graph_objects as go
+    import plotly.io as pio
+    from plotly.subplots import make_subplots
 
 pio.renderers.default = "plotly_mimetype"
 

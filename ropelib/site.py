@@ -12,11 +12,13 @@ import os
 import re
 from pathlib import Path
 
-from docutils import nodes
-from sphinx.util import logging
-
 from ropelib import palette
 from ropelib.exercises import RUN_SOLUTIONS
+from ropelib.extras import book_extra
+
+with book_extra(__name__):
+    from docutils import nodes
+    from sphinx.util import logging
 
 PLOTLY_MIME = "application/vnd.plotly.v1+json"
 WIDGET_STATE_MIME = "application/vnd.jupyter.widget-state+json"
@@ -24,9 +26,13 @@ logger = logging.getLogger(__name__)
 
 
 class PlotlyRenderer:
-    """Writes a Plotly figure as a JSON script tag that the static host draws."""
+    """Writes a Plotly figure as a JSON script tag that the static host draws.
 
-    mime_priority_overrides = (("*", PLOTLY_MIME, 5),)
+    myst-nb finds this class in every environment that ropelib is in, so it leaves figures alone in
+    books that do not list `ropelib.site` among their extensions.
+    """
+
+    mime_priority_overrides = ()  # until `setup`
 
     @staticmethod
     def handle_mime(renderer, data, inline):
@@ -35,7 +41,7 @@ class PlotlyRenderer:
         The figure must carry its text alternative and its caption (`figures.describe`); one that
         does not is a warning, which the tests' build turns into an error.
         """
-        if data.mime_type != PLOTLY_MIME:
+        if data.mime_type != PLOTLY_MIME or not PlotlyRenderer.mime_priority_overrides:
             return None
         figure = data.content
         words = (figure.get("layout", {}).get("meta")) or {}
@@ -160,6 +166,7 @@ def _write_assets(app, error):
 
 def setup(app):
     """Register the extension with Sphinx."""
+    PlotlyRenderer.mime_priority_overrides = (("*", PLOTLY_MIME, 5),)
     os.environ[RUN_SOLUTIONS] = "1"  # for the kernels that run the notebooks during the build
     app.connect("config-inited", _drop_thebe)
     app.connect("doctree-read", _color_formulae)

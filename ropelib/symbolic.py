@@ -10,8 +10,11 @@ as in `ropelib.rotation`. In LaTeX and here theta is the paper's letter; in code
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import sympy as sp
-from sympy.printing.latex import LatexPrinter
+from ropelib.extras import book_extra
+
+with book_extra(__name__):
+    import sympy as sp
+    from sympy.printing.latex import LatexPrinter
 
 m, n = sp.symbols("m n", real=True)
 theta = sp.Symbol("theta", real=True)

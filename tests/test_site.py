@@ -1,11 +1,14 @@
 """The Sphinx extension: colored formulae, figures as data, one palette."""
 
 import json
+import os
 from types import SimpleNamespace
 
 import pytest
+from myst_nb.core.render import get_mime_priority
 
 from ropelib import palette, site
+from ropelib.exercises import RUN_SOLUTIONS
 
 
 @pytest.mark.parametrize(
@@ -33,6 +36,16 @@ def test_a_letter_is_colored_where_it_is_a_symbol_and_not_in_a_word(tex, letters
     assert plain == tex
 
 
+@pytest.fixture
+def in_the_book(monkeypatch):
+    """What `setup` does to the process that builds the book; undone after the test."""
+    name = "mime_priority_overrides"
+    monkeypatch.setattr(site.PlotlyRenderer, name, getattr(site.PlotlyRenderer, name))
+    monkeypatch.setenv(RUN_SOLUTIONS, "")
+    app = SimpleNamespace(connect=lambda *_, **__: None)
+    return lambda: site.setup(app)
+
+
 def rendered(layout):
     warnings = []
     logger = SimpleNamespace(warning=lambda message, **_: warnings.append(message))
@@ -45,7 +58,8 @@ def rendered(layout):
     return node.astext(), warnings
 
 
-def test_a_figure_becomes_data_in_palette_colors_with_its_words():
+def test_a_figure_becomes_data_in_palette_colors_with_its_words(in_the_book):
+    in_the_book()
     html, warnings = rendered({"meta": {"alt": 'a "b"', "caption": "c < d"}, "height": 300})
     assert not warnings
     assert 'aria-label="a &quot;b&quot;"' in html and "c &lt; d" in html
@@ -55,7 +69,8 @@ def test_a_figure_becomes_data_in_palette_colors_with_its_words():
 
 
 @pytest.mark.parametrize("missing", ["alt", "caption"])
-def test_a_figure_without_words_is_a_warning(missing):
+def test_a_figure_without_words_is_a_warning(in_the_book, missing):
+    in_the_book()
     words = {"alt": "a", "caption": "c"}
     del words[missing]
     _, warnings = rendered({"meta": words})
@@ -64,9 +79,24 @@ def test_a_figure_without_words_is_a_warning(missing):
     ]
 
 
-def test_other_outputs_are_left_to_others():
+def test_other_outputs_are_left_to_others(in_the_book):
+    in_the_book()
     data = SimpleNamespace(mime_type="text/html")
     assert site.PlotlyRenderer.handle_mime(None, data, False) is None
+
+
+def test_figures_of_another_book_are_left_to_it(in_the_book):
+    figure = SimpleNamespace(mime_type=site.PLOTLY_MIME)
+    assert site.PlotlyRenderer.handle_mime(None, figure, False) is None
+    assert site.PLOTLY_MIME not in get_mime_priority("html", ())
+    in_the_book()
+    order = get_mime_priority("html", ())
+    assert order.index(site.PLOTLY_MIME) < order.index("text/html")
+
+
+def test_notebooks_of_the_book_run_with_their_solutions(in_the_book):
+    in_the_book()
+    assert os.environ[RUN_SOLUTIONS]
 
 
 def test_a_page_keeps_the_states_of_the_widgets_that_it_shows():

@@ -1,5 +1,6 @@
 """Pictures that a reader moves; each is an anywidget that Python can read and set live."""
 
+from ropelib.widgets.base import RopeWidget
 from ropelib.widgets.bias_explorer import BiasExplorer
 from ropelib.widgets.complex_product import ComplexProduct
 from ropelib.widgets.config_inspector import ConfigInspector
@@ -19,6 +20,7 @@ __all__ = [
     "DistanceCurve",
     "FrequencyClocks",
     "LayoutPairs",
+    "RopeWidget",
     "RotationExplorer",
     "ScoreBuilder",
     "SinusoidExplorer",

@@ -3,9 +3,11 @@
 import re
 from pathlib import Path
 
-import anywidget
-
 from ropelib import palette
+from ropelib.extras import book_extra
+
+with book_extra("ropelib.widgets"):
+    import anywidget
 
 _HERE = Path(__file__).parent
 _KIT_IMPORT = re.compile(r'^import \{([^}]*)\} from "\./kit\.js";\n', re.MULTILINE)
