@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from numbers import Integral
+from typing import Any
 
 import numpy as np
 import torch
@@ -262,7 +263,7 @@ class RotaryEmbedding(torch.nn.Module):
         self._table = self._last_step = None
 
     @classmethod
-    def from_config(cls, config) -> "RotaryEmbedding":
+    def from_config(cls, config: Any) -> "RotaryEmbedding":
         """Return the module that a model's configuration asks for.
 
         Where frequencies depend on the length of the sequence (dynamic NTK, LongRoPE), every call

@@ -49,7 +49,7 @@ class Verdict:
         )
 
 
-def check(name: str, answer) -> Verdict:
+def check(name: str, answer: object) -> Verdict:
     """Say whether an answer to an exercise is right, and if not, what it may rest on.
 
     Args:
@@ -73,7 +73,7 @@ def check(name: str, answer) -> Verdict:
     return verdict
 
 
-def solution_of(name: str) -> Callable[[Callable], object]:
+def solution_of(name: str) -> Callable[[Callable[..., object]], object]:
     """Keep the book's solution of an exercise until the reader asks for it, then check it.
 
     The decorated function is the answer where an exercise asks for a function; where it asks for a
@@ -101,7 +101,7 @@ def solution_of(name: str) -> Callable[[Callable], object]:
     """
     _checker(name)
 
-    def settle(function: Callable) -> object:
+    def settle(function: Callable[..., object]) -> object:
         asked_for = name in _answered or _offered == [name] or os.environ.get(RUN_SOLUTIONS)
         _offered[:] = [] if asked_for else [name]
         verdict = Verdict(name, False, _WAITS)
@@ -119,7 +119,7 @@ _WAITS = (
 )
 
 
-def _judge(name: str, answer) -> Verdict:
+def _judge(name: str, answer: object) -> Verdict:
     checker = _checker(name)
     if answer is ... or answer is None:
         return Verdict(name, False, "Not answered yet.")
