@@ -86,6 +86,12 @@ def test_widget_and_kernel_hear_each_other(jupyterlab, chromium):
     context = chromium.new_context(viewport={"width": 1280, "height": 1000})
     # A reader's JupyterLab may ask for news; this one reaches nothing but its own server.
     context.route(lambda address: not address.startswith(url), lambda route: route.abort())
+    # anywidget gives up on a model whose module has not come within 2 s: then the picture appears,
+    # and Python's changes never reach it. A busy machine may take longer.
+    context.add_init_script(
+        "const timeout = AbortSignal.timeout.bind(AbortSignal);"
+        f"AbortSignal.timeout = (time) => timeout(Math.max(time, {PATIENCE}));"
+    )
     page = context.new_page()
     console = []
     page.on("console", lambda message: console.append(f"{message.type}: {message.text}"))

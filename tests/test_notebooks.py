@@ -181,6 +181,7 @@ def test_what_the_page_folds_is_folded_in_jupyterlab(name):
         assert cell.metadata.get("jupyter", {}) == folded, cell.source
 
 
+@pytest.mark.notebook
 def test_run_all_answers_no_exercise_and_takes_no_name(offline_environment, tmp_path):
     """As a reader's JupyterLab runs a chapter; the solutions of this one use two of its names."""
     notebook = read(ROOT / "book/foundations/complex_numbers.ipynb")
