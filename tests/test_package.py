@@ -103,7 +103,7 @@ def without_the_book(wheel, metadata, tmp_path_factory):
     (work / "my_model.py").write_text(MY_MODEL, "utf-8")
     readme = metadata.get_payload()
     code = CLIENT.format(
-        names=needed_by_the_book(metadata) | set(PARTS.values()),
+        names=needed_by_the_book(metadata) | {*PARTS.values(), "IPython", "sphinx", "traitlets"},
         blocks=re.findall(r"^```python\n(.*?)^```", readme, re.MULTILINE | re.DOTALL),
         commands=re.findall(r"^\$ python -m ropelib (.*)$", readme, re.MULTILINE),
         parts=list(PARTS),
