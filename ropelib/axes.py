@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from ropelib import frequencies
-from ropelib.rotation import _check_inv_freq, cos_sin
+from ropelib.rotation import _array_of_positions, _check_inv_freq, cos_sin
 
 _ORDERS = ("chunked", "interleaved")
 
@@ -154,7 +154,9 @@ def axial_cos_sin(
                 [0.8415, 0.8415]])
     """
     axes = axis_of_pairs(sections, order=order)
-    shape = tuple(np.shape(position_ids))
+    if not isinstance(position_ids, Tensor):
+        position_ids = _array_of_positions(position_ids)
+    shape = tuple(position_ids.shape)
     if len(shape) not in (2, 3) or shape[0] != len(sections):
         raise ValueError(
             "position_ids must be (num_axes, seq_len) or (num_axes, batch, seq_len) with "

@@ -614,7 +614,7 @@ def test_x_must_be_floating(dtype):
         (
             (2, 5, 3, 8),
             (5, 4),
-            r"is x \(batch, seq_len, num_heads, head_dim\)\? Then pass x.transp",
+            r"is x \(batch, seq_len, num_heads, head_dim\)\? Then pass seq_dim=-3",
         ),
         ((2, 5, 3, 8), (2, 5, 4), r"is x \(batch, seq_len, num_heads, head_dim\)\?"),
         ((2, 3, 5, 8), (1, 5, 4), r"with the same batch, got cos \(1, 5, 4\) and x \(2, 3, 5, 8\)"),
