@@ -9,7 +9,7 @@ import torch
 from ropelib import RotaryEmbedding, inv_freq, reference
 from ropelib import rotation as rotation_module
 
-THREADS, STEPS = 8, 150
+THREADS, STEPS = 8, 3000
 every_layout = pytest.mark.parametrize("layout", ["interleaved", "half"])
 
 
@@ -74,20 +74,17 @@ def test_a_step_that_is_interrupted_anywhere_is_right(layout, repeated):
     assert instruction > 50
 
 
-@every_layout
-def test_threads_that_share_a_module_are_all_right(layout):
-    rotary, wrong, errors = RotaryEmbedding(8, layout=layout), [], []
+def test_threads_that_share_a_module_are_all_right(layout="half"):
+    rotary, errors = RotaryEmbedding(8, layout=layout), []
     q = randn(THREADS, 1, 2, 1, 8)
-    expected = [[exact(q[t], 7 * t + s, layout) for s in range(STEPS)] for t in range(THREADS)]
+    rotated = [[] for _ in range(THREADS)]
     start = threading.Barrier(THREADS)
 
     def decode(thread):
         try:
             start.wait()
             for step in range(STEPS):
-                rotated, _ = rotary(q[thread], q[thread], offset=7 * thread + step)
-                if not is_right(rotated, expected[thread][step]):
-                    wrong.append((thread, step))
+                rotated[thread].append(rotary(q[thread], q[thread], offset=7 * thread + step)[0])
         except Exception as error:
             errors.append(error)
 
@@ -101,4 +98,11 @@ def test_threads_that_share_a_module_are_all_right(layout):
             thread.join()
     finally:
         sys.setswitchinterval(interval)
-    assert not errors and not wrong
+    assert not errors
+    for thread in range(THREADS):
+        positions = range(7 * thread, 7 * thread + STEPS)
+        repeated = q[thread].expand(1, 2, STEPS, 8)
+        expected = reference.rotate(repeated, positions, inv_freq(8), layout=layout)
+        # In float32 and at these positions the right rotation is within 1e-6 of the oracle.
+        wrong = (torch.cat(rotated[thread], dim=-2) - expected).abs().amax((0, 1, 3)) > 1e-5
+        assert not wrong.any(), wrong.nonzero().flatten().tolist()
