@@ -204,6 +204,9 @@ def test_wrong_axial_frequencies_are_refused(args, error, message):
         (torch.zeros(2, 5), [1.0] * 4, TypeError, "inv_freq must be a tensor"),
         (torch.zeros(2, 5).half(), inv_freq(8), TypeError, "cannot tell positions apart"),
         (torch.full((2, 5), math.nan), inv_freq(8), ValueError, "position_ids must be finite"),
+        (None, inv_freq(8), TypeError, "must be integer or real, .*, got None"),
+        ([[0, 1], [2]], inv_freq(8), ValueError, "got rows of different lengths"),
+        ([[0, 1], [2, 2**53]], inv_freq(8), ValueError, "must be less than .* in size"),
     ],
 )
 def test_wrong_positions_are_refused(ids, frequencies, error, message):

@@ -4,6 +4,7 @@ import copy
 import io
 import math
 import pickle
+import re
 import shutil
 from types import SimpleNamespace
 
@@ -376,9 +377,25 @@ def test_wrong_calls_are_refused():
     for ids in ({}, {"offset": 3}, {"position_ids": [3]}):
         with pytest.raises(TypeError, match=r"x must be bfloat16, .* got torch.int64"):
             rotary(q[:, :, :1].long(), k[:, :, :1].long(), **ids)
-    for offset in (1.5, "1", torch.tensor(1)):
-        with pytest.raises(TypeError, match="offset must be an integer, got"):
-            rotary(q, k, offset=offset)
+    for wrong in (1.5, "1", torch.tensor(1), True, False, None):
+        with pytest.raises(
+            TypeError, match=f"offset must be an integer, got {re.escape(repr(wrong))}"
+        ):
+            rotary(q, k, offset=wrong)
+    for wrong in (1.5, "a", True, torch.tensor(1)):
+        for ids in ({}, {"position_ids": range(5)}):
+            with pytest.raises(TypeError, match="seq_len must be an integer, got"):
+                rotary(q, k, seq_len=wrong, **ids)
+    for wrong in (0, -1):
+        for ids in ({}, {"position_ids": range(5)}):
+            with pytest.raises(ValueError, match=f"seq_len must be positive, got {wrong}"):
+                rotary(q, k, seq_len=wrong, **ids)
+    for wrong in (2**63, 2**53 - 4, -(2**53), 10**400):
+        for x, y in ((q, k), (q[:, :, :1], k[:, :, :1])):
+            if wrong != 2**53 - 4 or x is q:
+                with pytest.raises(ValueError, match=f"offset must lead .*, got {wrong}"):
+                    rotary(x, y, offset=wrong)
+    rotary(q, k, offset=2**53 - 5), rotary(q, k, offset=-(2**53) + 1)  # the last and the first
     with pytest.raises(ValueError, match="position_ids or offset, not both, got offset 2"):
         rotary(q, k, torch.arange(5), offset=2)
     with pytest.raises(ValueError, match=r"\(1, seq_len\) or, .* got \(2, 5\) for q of shape \(3,"):

@@ -2,6 +2,8 @@
 
 import copy
 import math
+import re
+import reprlib
 
 import mpmath
 import numpy as np
@@ -299,9 +301,10 @@ def test_part_of_a_packed_tensor_is_rotated_in_place(layout):
 @every_layout
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 @pytest.mark.parametrize("block", [1, 50, 100, 300])
-def test_blocks_do_not_matter(layout, dtype, block, monkeypatch):
-    x = randn(2, 7, 5, 8, dtype=dtype)
-    cos_and_sin = tables(POSITIONS["per batch"], 6, torch.float32)
+@pytest.mark.parametrize("form", ["from zero", "per batch"])
+def test_blocks_do_not_matter(layout, dtype, block, form, monkeypatch):
+    x = randn(2, 7, 5, 8, dtype=dtype) if form == "per batch" else randn(5, 8, dtype=dtype)
+    cos_and_sin = tables(POSITIONS[form], 6, torch.float32)
     expected = apply_rotary(x, *cos_and_sin, layout=layout)
     monkeypatch.setattr(rotation_module, "_BLOCK", block)
     assert_equal_but_for_the_last_bit(apply_rotary(x, *cos_and_sin, layout=layout), expected)
@@ -395,6 +398,39 @@ def test_function_transforms_compose_with_the_rotation(layout):
     close(torch.func.jacfwd(rotate)(x[0, 0]), torch.func.jacrev(rotate)(x[0, 0]))
 
 
+@both_ways
+@every_layout
+@pytest.mark.parametrize("rotary_dim", [8, 6])
+def test_gradients_in_batches_are_those_one_by_one(layout, rotary_dim):
+    x, cos_and_sin = randn(5, 8).requires_grad_(), tables(rotary_dim=rotary_dim)
+    per_batch = tables(POSITIONS["per batch"], rotary_dim)
+
+    def rotate(x):
+        return apply_rotary(x, *cos_and_sin, layout=layout)
+
+    def loss(x):
+        return rotate(x).pow(3).sum()
+
+    rotated, grads = rotate(x), randn(3, 5, 8, seed=1)
+    (ours,) = torch.autograd.grad(rotated, x, grads, is_grads_batched=True, retain_graph=True)
+    each = [torch.autograd.grad(rotated, x, grad, retain_graph=True)[0] for grad in grads]
+    torch.testing.assert_close(ours, torch.stack(each))
+
+    jacobian, hessian = torch.autograd.functional.jacobian, torch.autograd.functional.hessian
+    expected, expected_hessian = jacobian(rotate, x), hessian(loss, x)
+    for kind in ("reverse-mode", "forward-mode"):
+        ours = jacobian(rotate, x, vectorize=True, strategy=kind)
+        torch.testing.assert_close(ours, expected)
+        ours = hessian(loss, x, vectorize=True, outer_jacobian_strategy=kind)
+        torch.testing.assert_close(ours, expected_hessian)
+
+    y = randn(2, 3, 5, 8).requires_grad_()
+    rotated, grads = apply_rotary(y, *per_batch, layout=layout), randn(4, 2, 3, 5, 8, seed=1)
+    (ours,) = torch.autograd.grad(rotated, y, grads, is_grads_batched=True, retain_graph=True)
+    each = [torch.autograd.grad(rotated, y, grad, retain_graph=True)[0] for grad in grads]
+    torch.testing.assert_close(ours, torch.stack(each))
+
+
 @every_layout
 @pytest.mark.parametrize("backend", ["eager", "aot_eager"])
 def test_compiles_into_one_graph(layout, backend):
@@ -460,6 +496,84 @@ def test_the_wrong_layout_is_not_the_right_one(layout):
     x = randn(5, 8)
     right = apply_rotary(x, *tables(), layout=layout)
     assert (right - apply_rotary(x, *tables(), layout=OTHER[layout])).abs().max() > 0.1
+
+
+# The axis of the sequence
+
+ORDERS = {  # where (batch, num_heads, seq_len, head_dim) go, and the seq_dim that says so
+    "(batch, seq_len, num_heads, head_dim)": ((0, 2, 1, 3), 1),
+    "(seq_len, batch, num_heads, head_dim)": ((2, 0, 1, 3), 0),
+    "(batch, num_heads, seq_len, head_dim)": ((0, 1, 2, 3), 2),
+}
+
+
+@both_ways
+@every_layout
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("form", ["from zero", "per batch"])
+@pytest.mark.parametrize("num_heads", [3, 5])  # 5 is seq_len, so that no shape can tell
+def test_the_sequence_may_be_any_axis(layout, order, form, num_heads):
+    axes, seq_dim = ORDERS[order]
+    x, cos_and_sin = randn(2, num_heads, 5, 10), tables(POSITIONS[form])
+    exact = reference.rotate(x, POSITIONS[form], inv_freq(8), layout=layout).permute(axes)
+    moved = x.permute(axes).contiguous()
+    for dim in (seq_dim, seq_dim - 4):
+        rotated = apply_rotary(moved, *cos_and_sin, layout=layout, seq_dim=dim)
+        torch.testing.assert_close(rotated, exact, rtol=0, atol=1e-9)
+        out = torch.empty_like(moved)
+        assert apply_rotary(moved, *cos_and_sin, layout=layout, seq_dim=dim, out=out) is out
+        torch.testing.assert_close(out, exact, rtol=0, atol=1e-9)
+        in_place = moved.clone()
+        apply_rotary(in_place, *cos_and_sin, layout=layout, seq_dim=dim, out=in_place)
+        torch.testing.assert_close(in_place, exact, rtol=0, atol=1e-9)
+    if num_heads == 5 and seq_dim == 1:
+        by_head = apply_rotary(moved, *cos_and_sin, layout=layout)
+        assert (by_head - exact).abs().max() > 0.1  # what the argument is for
+
+
+@every_layout
+def test_the_module_takes_the_sequence_at_any_axis(layout):
+    rotary = RotaryEmbedding(8, layout=layout)
+    for q_len in (1, 5):  # 5 is the number of heads of q
+        q, k = randn(2, q_len, 5, 8), randn(2, q_len, 2, 8, seed=1)
+        for ids in ({"offset": 7}, {"position_ids": torch.arange(2 * q_len).reshape(2, -1)}):
+            expected = rotary(q.transpose(1, 2), k.transpose(1, 2), **ids)
+            for seq_dim in (1, -3):
+                rotated = rotary(q, k, seq_dim=seq_dim, **ids)
+                for ours, x in zip(rotated, expected, strict=True):
+                    torch.testing.assert_close(ours, x.transpose(1, 2), rtol=0, atol=1e-12)
+
+
+def test_gradients_and_compilers_follow_the_axis():
+    torch.compiler.reset()
+    x, cos_and_sin = randn(2, 5, 3, 8).requires_grad_(), tables()
+
+    def rotate(x):
+        return apply_rotary(x, *cos_and_sin, layout="half", seq_dim=1)
+
+    assert gradcheck(rotate, x, check_forward_ad=True)
+    compiled = torch.compile(rotate, fullgraph=True, backend="eager")
+    torch.testing.assert_close(compiled(x), rotate(x))
+
+
+@pytest.mark.parametrize(
+    ("seq_dim", "error", "message"),
+    [
+        (3, ValueError, r"seq_dim must be an axis of x before its last, got 3 for shape \(2, 3, 5"),
+        (-1, ValueError, "seq_dim must be an axis of x before its last, got -1"),
+        (4, ValueError, "before its last, got 4"),
+        (-5, ValueError, "before its last, got -5"),
+        (1.0, TypeError, "seq_dim must be an integer, got 1.0"),
+        (None, TypeError, "seq_dim must be an integer, got None"),
+        (True, TypeError, "seq_dim must be an integer, got True"),
+    ],
+)
+def test_wrong_axes_are_refused(seq_dim, error, message):
+    x, rotary = randn(2, 3, 5, 8), RotaryEmbedding(8, layout="half")
+    with pytest.raises(error, match=message):
+        apply_rotary(x, *tables(), layout="half", seq_dim=seq_dim)
+    with pytest.raises(error, match=message.replace("of x", "of q")):
+        rotary(x, x, seq_dim=seq_dim)
 
 
 # The module
@@ -550,11 +664,66 @@ def test_interleaved_layout_equals_gptj_of_transformers():
         ([0.0, math.inf], ValueError, "position_ids must be finite, got .*inf"),
         (3, ValueError, r"must be \(seq_len,\) or \(batch, seq_len\), got shape \(\)"),
         (torch.zeros(1, 1, 1), ValueError, r"or \(batch, seq_len\), got shape \(1, 1, 1\)"),
+        (None, TypeError, "must be integer or real, .*, got None"),
+        ("abc", TypeError, "must be integer or real, .*, got 'abc'"),
+        ([1, "a"], TypeError, r"must be integer or real, .*, got \[1, 'a'\]"),
+        ({"a": 1}, TypeError, "must be integer or real, .*, got {'a': 1}"),
+        ([2**64], TypeError, r"in at most 64 bits, got \[18446744073709551616\]"),
+        ([[0, 1], [2]], ValueError, r"got rows of different lengths: \[\[0, 1\], \[2\]\]"),
+        ([2**53], ValueError, r"must be less than 9.007e\+15 in size.*, got 9007199254740992"),
+        ([0, -(2**53) - 1], ValueError, "in size, where float64 knows their angles"),
+        ([-(2**63)], ValueError, "got 9223372036854775808"),
+        ([2**63], ValueError, "got 9.22"),
+        ([1e16], ValueError, r"in size, where float64 knows their angles, got 1e\+16"),
+        (np.array([2**64 - 1], dtype=np.uint64), ValueError, "got 1.8"),
+        (torch.tensor([2.0**24]), ValueError, r"float32 must be less than 2\*\*24.*got 16777216;"),
+        (torch.tensor([[0.0], [-(2.0**25)]]), ValueError, "float32 skips whole numbers"),
+        (np.array([2**24 + 1], dtype=np.float32), ValueError, "give integers or float64"),
     ],
 )
 def test_wrong_positions_are_refused(position_ids, error, message):
     with pytest.raises(error, match=message):
         cos_sin(position_ids, inv_freq(8))
+    if position_ids is not None:  # what the module takes to mean "one after the other"
+        with pytest.raises(error, match=message):
+            RotaryEmbedding(8, layout="half")(randn(2, 8), randn(2, 8), position_ids)
+
+
+def test_positions_up_to_the_last_are_rotated():
+    last = 2**53 - 1
+    for ids in ([last], [-last], [float(last)], np.array([last], dtype=np.uint64)):
+        exact = math.cos(float(last))
+        assert tables(ids)[0][0, 0].item() == pytest.approx(exact, abs=1e-12)
+    for ids in (torch.tensor([2.0**24 - 1]), torch.tensor([2**31 - 1], dtype=torch.int32)):
+        assert tables(ids)[0][0, 0].item() == pytest.approx(math.cos(ids.item()), abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    "position_ids",
+    [
+        np.arange(5)[::-1],
+        np.arange(1)[::-1],
+        np.arange(5, dtype=">i8"),
+        np.arange(5, dtype=">f8"),
+        np.arange(5, dtype=np.uint16),
+        np.arange(5, dtype=np.uint32),
+        np.arange(5, dtype=np.uint64),
+        np.arange(5, dtype=np.longdouble),
+        np.arange(10).reshape(5, 2).T,
+        np.broadcast_to(np.arange(3), (2, 3)),
+    ],
+    ids=lambda ids: f"{ids.dtype.str} {ids.shape} {ids.strides}",
+)
+def test_arrays_of_any_kind_are_read_as_they_are(position_ids):
+    for ours, expected in zip(tables(position_ids), tables(position_ids.tolist()), strict=True):
+        assert torch.equal(ours, expected)
+
+
+def test_positions_are_looked_at_in_vmap_no_more_than_they_can_be():
+    rows = torch.tensor([[0, 1, 2], [5, 6, 9]])
+    for ids in (rows, rows.double()):
+        ours = torch.vmap(lambda ids: torch.stack(tables(ids)))(ids)
+        assert torch.equal(ours, torch.stack([torch.stack(tables(row)) for row in ids]))
 
 
 def test_bfloat16_positions_are_as_few_as_the_error_says():
@@ -573,11 +742,30 @@ def test_bfloat16_positions_are_as_few_as_the_error_says():
         (inv_freq(8)[None], ValueError, r"must be \(num_pairs,\), got shape \(1, 4\)"),
         (inv_freq(8) * math.nan, ValueError, "inv_freq must be finite, got .*nan"),
         (inv_freq(8) * math.inf, ValueError, "inv_freq must be finite, got .*inf"),
+        (inv_freq(8) * 1e300, ValueError, r"must be less than 2\*\*53 rad/token.*, got 1e\+300"),
+        (-inv_freq(8) * 2**53, ValueError, r"must be less than 2\*\*53 rad/token"),
+        ([1.0], TypeError, r"inv_freq must be a tensor, got \[1.0\]"),
+        (None, TypeError, "inv_freq must be a tensor, got None"),
     ],
 )
 def test_wrong_frequencies_are_refused(frequencies, error, message):
     with pytest.raises(error, match=message):
         cos_sin([0], frequencies)
+
+
+def test_angles_that_float64_does_not_know_are_refused():
+    fast = inv_freq(8) * 2**20
+    rotary, q = RotaryEmbedding(8, inv_freq=fast, layout="half"), randn(1, 8)
+    cos_sin([2**32], fast), rotary(q, q, [2**32]), rotary(q, q, offset=2**32)
+    for call in (
+        lambda: cos_sin([2**33], fast),
+        lambda: rotary(q, q, [2**33]),
+        lambda: rotary(q, q, offset=2**33),
+    ):
+        with pytest.raises(
+            ValueError, match=r"8.59e\+09 in size, where float64 knows their angles"
+        ):
+            call()
 
 
 def test_tables_of_low_precision_are_refused():
@@ -594,10 +782,56 @@ def test_wrong_attention_factor_is_refused(factor):
         tables(attention_factor=factor)
 
 
-@pytest.mark.parametrize("dtype", [torch.int64, torch.bool, torch.complex64])
+@pytest.mark.parametrize("factor", [1e40, 1e-40])
+def test_attention_factor_beyond_float32_is_refused(factor):
+    message = f"attention_factor must be between .* and .*, .* got {re.escape(str(factor))}"
+    with pytest.raises(ValueError, match=message):
+        tables(attention_factor=factor)
+    with pytest.raises(ValueError, match=message):
+        RotaryEmbedding(8, attention_factor=factor, layout="half")
+
+
+@pytest.mark.parametrize("factor", ["a", None, True, 1j, [1.0]])
+def test_attention_factor_must_be_a_number(factor):
+    message = f"attention_factor must be a real number, got {re.escape(repr(factor))}"
+    with pytest.raises(TypeError, match=message):
+        tables(attention_factor=factor)
+    with pytest.raises(TypeError, match=message):
+        RotaryEmbedding(8, attention_factor=factor, layout="half")
+
+
+@pytest.mark.parametrize(
+    "dtype", [torch.int64, torch.bool, torch.complex64, torch.float8_e4m3fn, torch.float8_e5m2]
+)
 def test_x_must_be_floating(dtype):
-    with pytest.raises(TypeError, match=f"x must be bfloat16, .* or float64, got {dtype}"):
-        apply_rotary(torch.ones(5, 8, dtype=dtype), *tables(), layout="half")
+    rotary = RotaryEmbedding(8, layout="half")
+    for seq_len in (1, 5):
+        x = torch.ones(2, 3, seq_len, 8).to(dtype)
+        with pytest.raises(TypeError, match=f"x must be bfloat16, .* or float64, got {dtype}"):
+            apply_rotary(x, *tables(range(seq_len)), layout="half")
+        for ids in (None, range(seq_len)):
+            with pytest.raises(TypeError, match=f"x must be bfloat16, .*, got {dtype}"):
+                rotary(x, x, ids)
+
+
+@pytest.mark.parametrize("wrong", [None, [1.0, 2.0], 3, np.ones((5, 8))])
+def test_tensors_must_be_tensors(wrong):
+    x, (cos, sin), rotary = randn(5, 8), tables(), RotaryEmbedding(8, layout="half")
+    got = f"must be a tensor, got {re.escape(reprlib.repr(wrong))}"
+    for name, call in {
+        "x": lambda: apply_rotary(wrong, cos, sin, layout="half"),
+        "cos": lambda: apply_rotary(x, wrong, sin, layout="half"),
+        "sin": lambda: apply_rotary(x, cos, wrong, layout="half"),
+        "q": lambda: rotary(wrong, x),
+        "k": lambda: rotary(x, wrong),
+    }.items():
+        with pytest.raises(TypeError, match=f"{name} {got}"):
+            call()
+    for seq_dim in (-2, 0):
+        with pytest.raises(TypeError, match=f"x {got}"):
+            apply_rotary(wrong, cos, sin, layout="half", seq_dim=seq_dim)
+    with pytest.raises(TypeError, match=f"x {got}"):
+        convert_layout(wrong, source="half", target="half")
 
 
 @pytest.mark.parametrize(
@@ -741,3 +975,13 @@ def test_module_refuses_inputs_that_do_not_fit():
         rotary(randn(5, 8), randn(5, 8), range(4))
     with pytest.raises(ValueError, match="has seq_len 4, cos and sin 5"):
         rotary(randn(5, 8), randn(4, 8), range(5))
+    for shape in ((8,), ()):
+        with pytest.raises(ValueError, match=r"q must have head_dim 8, got shape"):
+            rotary(torch.zeros(shape), torch.zeros(shape))
+    for ids in (None, range(5)):
+        for other in ((3, 2, 5, 8), (2, 5, 8), (1, 2, 2, 5, 8)):
+            with pytest.raises(ValueError, match=r"same axes before their heads, got .* and"):
+                rotary(randn(2, 4, 5, 8), randn(*other), ids)
+        rotary(randn(2, 4, 5, 8), randn(2, 1, 5, 8), ids)
+    with pytest.raises(ValueError, match=r"x must be \(..., head_dim\), got shape \(\)"):
+        convert_layout(torch.tensor(1.0), source="half", target="half")
