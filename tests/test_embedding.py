@@ -74,6 +74,23 @@ def test_a_step_of_any_rank_equals_the_oracle(layout, shape):
         torch.testing.assert_close(rotated.double(), exact, rtol=0, atol=1e-6)
 
 
+@pytest.mark.parametrize("shape", [(2, 2, 1, 5, 8), (2, 1, 5, 8), (1, 5, 8), (5, 1, 8)])
+def test_a_sequence_is_not_taken_for_a_step(shape):
+    rotary, q = RotaryEmbedding(8, layout="half"), randn(*shape)
+    positions = range(7, 7 + shape[-2])
+    for ids in ({"offset": 7}, {"position_ids": positions}):
+        for rotated in rotary(q, q, **ids):
+            exact = reference.rotate(q, positions, inv_freq(8), layout="half")
+            torch.testing.assert_close(rotated.double(), exact, rtol=0, atol=1e-6)
+    shorter = q[..., :1, :]
+    if shape[-2] > 1:
+        for both in ((q, shorter), (shorter, q)):
+            with pytest.raises(ValueError, match="has seq_len 1, cos and sin 5"):
+                rotary(*both, range(5))
+            with pytest.raises(ValueError, match="has seq_len 5, cos and sin 1"):
+                rotary(*both, [7])
+
+
 @every_layout
 def test_tokens_one_by_one_equal_the_sequence_at_once(layout):
     rotary = RotaryEmbedding(8, layout=layout)

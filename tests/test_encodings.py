@@ -240,6 +240,8 @@ def test_the_half_layout_holds_the_same_numbers_sines_first():
     positions = torch.arange(50)
     paired = sinusoids(positions, 16)
     halves = sinusoids(positions, 16, layout="half")
+    rows = sinusoids(torch.stack((positions, positions + 1)), 16, layout="half")
+    assert torch.equal(rows[0], halves) and rows.shape == (2, *halves.shape)
     torch.testing.assert_close(halves, torch.cat([paired[:, 0::2], paired[:, 1::2]], dim=-1))
 
 
@@ -279,6 +281,16 @@ def test_learned_adds_its_row():
         for s in range(3):
             expected = x[b, s] + encoding.table[positions[b, s]]
             torch.testing.assert_close(added[b, s], expected)
+
+
+def test_learned_tables_begin_as_large_as_their_papers_say():
+    # Of n numbers the standard deviation is known to 1 / sqrt(2 n): a fifth of the bounds or less.
+    torch.manual_seed(0)
+    table = LearnedAbsolute(1000, 64).table
+    assert table.std().item() == pytest.approx(0.02, rel=0.02)
+    shaw = Shaw(64, 500)
+    for table in (shaw.key_table, shaw.value_table):
+        assert table.std().item() == pytest.approx(64**-0.5, rel=0.02)
 
 
 def test_a_learned_table_extends_and_keeps_its_beginning():

@@ -93,6 +93,8 @@ def test_a_derivation_shows_every_line_and_reason_in_order():
         name="s",
     )
     text = chain._repr_markdown_()
+    assert chain.start.args == (q.T, rotation(0), k)  # displayed as written, not multiplied out
+    assert text.count(r"\begin{matrix}") == 3
     assert chain.end == k.dot(q)
     assert text.startswith("$$ s = ")
     assert text.index("nothing turned") < text.index("dot products commute")

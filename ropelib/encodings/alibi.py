@@ -34,9 +34,7 @@ def alibi_slopes(num_heads: int) -> Tensor:
     """
     check_size("num_heads", num_heads)
     below = 2 ** math.floor(math.log2(num_heads))
-    slopes = _geometric(below)
-    if below < num_heads:
-        slopes += _geometric(2 * below)[0::2][: num_heads - below]
+    slopes = _geometric(below) + _geometric(2 * below)[0::2][: num_heads - below]
     return torch.tensor(slopes, dtype=torch.float64)
 
 
