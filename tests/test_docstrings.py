@@ -16,6 +16,7 @@ CORE = [
     "ropelib.distance",
     *(name for name in MODULES if name.startswith("ropelib.encodings.")),
     "ropelib.frequencies",
+    "ropelib.memory",
     "ropelib.reference",
     "ropelib.rotation",
     "ropelib.scaling",
