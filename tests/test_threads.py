@@ -51,17 +51,21 @@ class Interruption:
 
 
 @every_layout
-@pytest.mark.parametrize("repeated", [False, True], ids=["new position", "same position again"])
-def test_a_step_that_is_interrupted_anywhere_is_right(layout, repeated):
+@pytest.mark.parametrize(
+    ("before", "there"), [(None, 40), (3, 40), (40, 3)], ids=["first", "again", "both arrive"]
+)
+def test_a_step_that_is_interrupted_anywhere_is_right(layout, before, there):
     q = randn(1, 2, 1, 8)
-    mine, other = exact(q, 3, layout), exact(q, 40, layout)
+    mine, other = exact(q, 3, layout), exact(q, there, layout)
     instruction = 0
     while True:
         rotary = RotaryEmbedding(8, layout=layout)
-        if repeated:
-            rotary(q, q, offset=3)
+        if before is not None:
+            rotary(q, q, offset=before)
         interfered = []
-        with Interruption(instruction, lambda r=rotary, i=interfered: i.append(r(q, q, offset=40))):
+        with Interruption(
+            instruction, lambda r=rotary, i=interfered: i.append(r(q, q, offset=there))
+        ):
             rotated = rotary(q, q, offset=3)
         assert all(is_right(x, mine) for x in rotated), instruction
         if not interfered:
@@ -69,7 +73,7 @@ def test_a_step_that_is_interrupted_anywhere_is_right(layout, repeated):
         assert all(is_right(x, other) for x in interfered[0]), instruction
         # What the interruption left behind serves whoever comes next.
         assert is_right(rotary(q, q, offset=3)[0], mine), instruction
-        assert is_right(rotary(q, q, offset=40)[1], other), instruction
+        assert is_right(rotary(q, q, offset=there)[1], other), instruction
         instruction += 1
     assert instruction > 50
 
