@@ -375,6 +375,13 @@ function render({ model, el }) {
       return part < 1;
     });
   };
+  // Words on their way, or in a hand, belong to one sentence: another one begins at rest.
+  const rest = () => {
+    animation.stop();
+    dragged = null;
+    shown = targets();
+  };
+  model.on("change:sentence", rest);
 
   // ---- controls ----
   const names = Object.keys(sentences);
@@ -639,7 +646,7 @@ function render({ model, el }) {
       const stays = known.startsWith(`${name} `);
       known = key;
       if (stays) travel();
-      else shown = targets();
+      else rest();
     }
     const state = survey(sentence.embeddings, order, head, model.get("positions"), model.get("causal"));
     const twins = twinsOf(order.map((word) => sentence.words[word]), state.outputs);
@@ -673,6 +680,7 @@ function render({ model, el }) {
   update();
   return () => {
     animation.cancel();
+    model.off("change:sentence", rest);
     unwatch();
     summary.stop();
   };
