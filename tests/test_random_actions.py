@@ -62,18 +62,18 @@ def test_a_word_in_the_hand_is_put_down_when_the_sentence_changes(chromium, tmp_
           model.set("order", [0, 1, 2, 3, 4]);
         }"""
     )
-    tile = page.locator("[data-control=tile_4]")
+    tile = page.locator("[data-control=tile_0]")
     box = tile.bounding_box()
     page.mouse.move(box["x"] + 20, box["y"] + 20)
     page.mouse.down()
-    page.mouse.move(box["x"] - 40, box["y"] + 20)
+    page.mouse.move(box["x"] + 40, box["y"] + 20)
     page.evaluate(
         """() => {
           model.set("sentence", "chinese");
           model.set("order", [0, 1, 2]);
         }"""
     )
-    page.mouse.move(60, box["y"] + 20)
+    page.mouse.move(box["x"] + 600, box["y"] + 20)
     page.mouse.up()
     assert page.evaluate("model.get('order')") == [0, 1, 2]
     context.close()
