@@ -178,11 +178,12 @@ export const OWN_KEYS = { "data-lm-suppress-shortcuts": "true" };
 export function slider({ name, label, tone, min, max, step = 1, toInput, fromInput, format, onInput }) {
   const input = html("input", { type: "range", min, max, step, "data-control": name, ...OWN_KEYS });
   const value = html("span", { class: "rope-value", "data-report": name });
+  const words = html("span", {}, label);
   const node = html(
     "div",
     { class: "rope-slider", style: `--tone: var(--rope-${tone}); --tone-text: var(--rope-${tone}-text)` },
     // The input stands in its label and needs no id: a page may hold many widgets and many of each.
-    html("label", {}, html("span", {}, label), input),
+    html("label", {}, words, input),
     value,
   );
   input.addEventListener("input", () =>
@@ -191,6 +192,7 @@ export function slider({ name, label, tone, min, max, step = 1, toInput, fromInp
   return {
     node,
     input,
+    rename: (text) => setText(words, text),
     update(current, limit = max) {
       const position = toInput ? toInput(current) : current;
       const text = format(current);
