@@ -11,7 +11,7 @@ import os
 import re
 from pathlib import Path
 
-from ropelib import fonts, palette
+from ropelib import palette
 from ropelib.exercises import RUN_SOLUTIONS
 from ropelib.extras import book_extra
 
@@ -156,6 +156,8 @@ def _write_assets(app, error):
     if error is not None or app.builder.format != "html":
         return
     import plotly.offline
+
+    from ropelib import fonts
 
     static = Path(app.outdir) / "_static"
     words = [f".rope-{name} {{ color: var(--rope-{name}-text); }}\n" for name in palette.LIGHT]
