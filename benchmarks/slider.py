@@ -81,11 +81,14 @@ def main() -> None:
             page.goto(address.resolve().as_uri())
             page.locator(".rope-widget svg").first.wait_for()
             for host in page.locator(".rope-widget-host").element_handles():
+                title = host.query_selector(".rope-widget").get_attribute("aria-label")
+                name = f"{address.stem}: {title.split(':')[0]}"
+                if host.query_selector("input[type=range]") is None:
+                    print(f"{name:46.46} no slider", flush=True)
+                    continue
                 host.scroll_into_view_if_needed()
                 page.evaluate(MEASURE, [host, 20])  # warms up
                 times = page.evaluate(MEASURE, [host, arguments.moves])
-                title = host.query_selector(".rope-widget").get_attribute("aria-label")
-                name = f"{address.stem}: {title.split(':')[0]}"
                 to_frame, work = zip(*times, strict=True)
                 long = sum(time > FRAME for time in work)
                 row = f"{name:46.46} {summary(to_frame)}   {summary(work)}"

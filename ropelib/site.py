@@ -1,9 +1,8 @@
 """Sphinx extension: what the built book needs so that its pages work from disk, offline, at once.
 
-It draws Plotly figures from JSON with one shared script, colors formulae by the palette, keeps of
-the widgets' states those that a page shows, and takes thebe (which needs a server) out of every
-page. `book/_static/static_host.js` is the
-other half: it runs in the reader's browser.
+It draws Plotly figures from JSON with one shared script, colors formulae by the palette, brings the
+fonts, keeps of the widgets' states those that a page shows, and takes thebe (which needs a server)
+out of every page. `book/_static/static_host.js` is the other half: it runs in the reader's browser.
 """
 
 import html
@@ -158,10 +157,13 @@ def _write_assets(app, error):
         return
     import plotly.offline
 
+    from ropelib import fonts
+
     static = Path(app.outdir) / "_static"
     words = [f".rope-{name} {{ color: var(--rope-{name}-text); }}\n" for name in palette.LIGHT]
     (static / "palette.css").write_text(palette.css() + "".join(words), encoding="utf-8")
     (static / "plotly.min.js").write_text(plotly.offline.get_plotlyjs(), encoding="utf-8")
+    fonts.write(static / "fonts")
 
 
 def setup(app):

@@ -1,4 +1,4 @@
-"""A page with one widget and nothing else, mounted by the book's own script: it needs no book."""
+"""A page with widgets and nothing else, mounted by the book's own script: it needs no book."""
 
 import json
 import re
@@ -26,23 +26,27 @@ def widget_classes():
     return {stem: found for stem, found in classes.items() if isinstance(found, type)}
 
 
-def page_of(widget):
-    """Return the HTML of a page, as the book's build writes it, for a widget in its present state.
+def page_of(*widgets):
+    """Return the HTML of a page, as the book's build writes it, for widgets in their present state.
 
-    In the page, `model` is the widget's model and `unmount()` takes it down.
+    In the page, `model` is the model of the widget mounted last, and `unmount()` takes it down.
     """
-    state = {k: v for k, v in widget.get_state().items() if not str(v).startswith("IPY_MODEL_")}
-    code, found = re.subn("^export default ", "const underTest = ", state["_esm"], flags=re.M)
-    assert found == 1, "a bundle has one default export"
-    state["_esm"] = code + _HOOK
-    stored = {"state": {"here": {"model_name": "AnyModel", "state": state}}}
     mime = "application/vnd.jupyter.widget-{}+json"
-    text = json.dumps(stored).replace("</", "<\\/")
+    stored = {str(i): _stored(widget) for i, widget in enumerate(widgets)}
+    views = [f'<script type="{mime.format("view")}">{{"model_id": "{i}"}}</script>' for i in stored]
+    text = json.dumps({"state": stored}).replace("</", "<\\/")
     return f"""<!doctype html>
 <html lang="en"><meta charset="utf-8"><title>Scratch</title>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <style>body {{ margin: 12px; background: var(--rope-page); color: var(--rope-ink) }}</style>
 <body><main><h1>Scratch</h1>
-<script type="{mime.format("view")}">{{"model_id": "here"}}</script></main>
+{"".join(views)}</main>
 <script type="{mime.format("state")}">{text}</script>
 <script defer src="{_HOST.as_uri()}"></script></body></html>"""
+
+
+def _stored(widget):
+    state = {k: v for k, v in widget.get_state().items() if not str(v).startswith("IPY_MODEL_")}
+    code, found = re.subn("^export default ", "const underTest = ", state["_esm"], flags=re.M)
+    assert found == 1, "a bundle has one default export"
+    return {"model_name": "AnyModel", "state": state | {"_esm": code + _HOOK}}

@@ -23,6 +23,7 @@ SOURCES = ["ropelib", "pyproject.toml", "setup.py", "README.md", "LICENSE"]
 BUILD = "import setuptools.build_meta as backend; backend.build_wheel('.')"
 PARTS = {  # what only the book needs -> the module that it stops, and its first missing package
     "ropelib.figures": "plotly",
+    "ropelib.fonts": "fontTools",
     "ropelib.symbolic": "sympy",
     "ropelib.widgets": "anywidget",
     "ropelib.site": "docutils",

@@ -109,18 +109,22 @@
       }),
   );
 
-  /** The figure in the colors of the page as it now is: `var(--rope-q)` becomes a color. */
-  function themed(text) {
+  /** The figure in the page's font and in its colors as they now are: `var(--rope-q)` becomes a color. */
+  function themed(text, family) {
     const style = getComputedStyle(root);
-    return JSON.parse(text.replace(/var\((--rope-[a-z-]+)\)/g, (_, name) => style.getPropertyValue(name).trim()));
+    const color = (_, name) => style.getPropertyValue(name).trim();
+    const { data, layout } = JSON.parse(text.replace(/var\((--rope-[a-z-]+)\)/g, color));
+    return { data, layout: { ...layout, font: { family, ...layout.font } } };
   }
 
   async function drawFigure(figure) {
     const plot = figure.querySelector(".rope-plot");
     const text = figure.querySelector("script").textContent;
     try {
-      await loadScript("plotly.min.js");
-      const { data, layout } = themed(text);
+      const family = getComputedStyle(document.body).fontFamily;
+      // Plotly measures its text, so the font must be there before the figure.
+      await Promise.all([loadScript("plotly.min.js"), document.fonts.load(`1em ${family}`)]);
+      const { data, layout } = themed(text, family);
       await Plotly.react(plot, data, layout, { responsive: true, displayModeBar: false });
       figure.dataset.drawn = root.dataset.theme;
     } catch (error) {

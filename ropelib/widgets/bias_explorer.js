@@ -264,7 +264,6 @@ function render({ model, el }) {
   const added = strip("row_bias");
   const attention = strip("row_weight");
   const lesson = html("p");
-  const note = html("p", { class: "rope-bias-note" });
   const pictureBox = html("div", {}, picture);
 
   const settle = () => {
@@ -327,8 +326,14 @@ function render({ model, el }) {
   const steep = button({ name: "steep_head", label: words.steep, onClick: () => setBy({ head: 1 }) });
   const flat = button({ name: "flat_head", label: words.flat, onClick: () => setBy({ head: HEADS }) });
   const heads = html("div", { class: "rope-row rope-row-first" }, steep.node, flat.node);
-  // The encodings' own sliders take turns in two places, so that nothing below them moves.
-  const shownWith = { shaw: [], t5: [], alibi: [heads] };
+  const notes = Object.entries(words.notes).map(([name, text]) => {
+    const note = html("p", { class: "rope-bias-note" });
+    note.innerHTML = fill(text, { dim: tables.model_dim });
+    return [name, note];
+  });
+  // The encodings' own notes and sliders take turns in their places, so that nothing below moves.
+  const shownWith = Object.fromEntries(notes.map(([name, note]) => [name, [note]]));
+  shownWith.alibi.push(heads);
   for (const [name, own] of Object.entries(PARAMETERS)) {
     shownWith[name].push(...own.map((parameter) => controls[parameter].node));
   }
@@ -352,7 +357,7 @@ function render({ model, el }) {
         { class: "rope-row rope-row-first", role: "group", "aria-label": words.encoding },
         ...encodings.map((b) => b.node),
       ),
-      note,
+      place(...notes.map(([, note]) => note)),
     ),
     pictureBox,
     html(
@@ -574,7 +579,6 @@ function render({ model, el }) {
 
     if (drawnKind !== encoding) {
       drawnKind = encoding;
-      note.innerHTML = fill(words.notes[encoding], { dim: tables.model_dim });
       for (const [name, nodes] of Object.entries(shownWith)) {
         for (const node of nodes) node.classList.toggle("rope-bias-off", name !== encoding);
       }

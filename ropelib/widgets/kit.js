@@ -174,19 +174,17 @@ export function widgetRoot(title, ...children) {
 // JupyterLab's shortcuts take the arrow keys away from any focused element without this mark.
 export const OWN_KEYS = { "data-lm-suppress-shortcuts": "true" };
 
-let slidersMade = 0;
-
 // `min`, `max`, `step` are the native input's; `toInput` and `fromInput` translate to the trait.
 export function slider({ name, label, tone, min, max, step = 1, toInput, fromInput, format, onInput }) {
-  const id = `rope-slider-${(slidersMade += 1)}`;
-  const input = html("input", { type: "range", id, min, max, step, "data-control": name, ...OWN_KEYS });
+  const input = html("input", { type: "range", min, max, step, "data-control": name, ...OWN_KEYS });
   const value = html("span", { class: "rope-value", "data-report": name });
+  const words = html("span", {}, label);
   const node = html(
     "div",
     { class: "rope-slider", style: `--tone: var(--rope-${tone}); --tone-text: var(--rope-${tone}-text)` },
-    html("label", { for: id }, label),
+    // The input stands in its label and needs no id: a page may hold many widgets and many of each.
+    html("label", {}, words, input),
     value,
-    input,
   );
   input.addEventListener("input", () =>
     onInput(fromInput ? fromInput(Number(input.value)) : Number(input.value)),
@@ -194,6 +192,7 @@ export function slider({ name, label, tone, min, max, step = 1, toInput, fromInp
   return {
     node,
     input,
+    rename: (text) => setText(words, text),
     update(current, limit = max) {
       const position = toInput ? toInput(current) : current;
       const text = format(current);

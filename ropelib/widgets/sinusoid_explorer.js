@@ -643,7 +643,7 @@ function render({ model, el }) {
     controls.position.update(position);
     controls.offset.update(offset);
     controls.pair.update(pair, shape.inverse.length - 1);
-    setText(controls.pair.node.firstChild, words.pair[shape.kind]);
+    controls.pair.rename(words.pair[shape.kind]);
     for (const { code, update: press } of codeButtons) press(code === shape.code);
     walkButton.update(animation.running());
     fastest.update(pair === 0);

@@ -201,6 +201,11 @@ export function fitted(box, width, height, margin) {
   };
 }
 
+// Chinese letters are one em wide in every font, and a reader without one gets as much room.
+function roomFor(word) {
+  return /\p{Script=Han}/u.test(word) ? { class: "rope-tokens-han", style: `min-width: ${word.length}em` } : {};
+}
+
 // Parts that are not in use leave the document, and with them their controls and readouts.
 function within(node, parent, wanted) {
   if (!wanted) node.remove();
@@ -375,6 +380,13 @@ function render({ model, el }) {
       return part < 1;
     });
   };
+  // Words on their way, or in a hand, belong to one sentence: another one begins at rest.
+  const rest = () => {
+    animation.stop();
+    dragged = null;
+    shown = targets();
+  };
+  model.on("change:sentence", rest);
 
   // ---- controls ----
   const names = Object.keys(sentences);
@@ -384,7 +396,7 @@ function render({ model, el }) {
   const choices = names.map((name) => {
     const { words: list, language } = sentences[name];
     const node = html("button", { type: "button", class: "rope-button", role: "radio", lang: language, ...OWN_KEYS });
-    node.append(list.join(" "));
+    list.forEach((word, at) => node.append(at ? " " : "", html("span", roomFor(word), word)));
     node.addEventListener("click", () => choose(name));
     return node;
   });
@@ -611,7 +623,7 @@ function render({ model, el }) {
   function lessonFor({ sentence, order, state, twins }) {
     const [coded, masked] = [model.get("positions"), model.get("causal")];
     const twin = sentence.words.find((word, at) => sentence.words.indexOf(word) !== at);
-    const quoted = (word) => `<span lang="${sentence.language}">${word}</span>`;
+    const quoted = (word) => html("span", { lang: sentence.language, ...roomFor(word) }, word).outerHTML;
     const values = {
       change: formatNumber(state.change),
       most: quoted(sentence.words[order[state.changes.indexOf(state.change)]]),
@@ -639,7 +651,7 @@ function render({ model, el }) {
       const stays = known.startsWith(`${name} `);
       known = key;
       if (stays) travel();
-      else shown = targets();
+      else rest();
     }
     const state = survey(sentence.embeddings, order, head, model.get("positions"), model.get("causal"));
     const twins = twinsOf(order.map((word) => sentence.words[word]), state.outputs);
@@ -673,6 +685,7 @@ function render({ model, el }) {
   update();
   return () => {
     animation.cancel();
+    model.off("change:sentence", rest);
     unwatch();
     summary.stop();
   };

@@ -1,0 +1,98 @@
+"""Several widgets on one page: no control, name or label of one may belong to another."""
+
+import pytest
+from scratch import page_of, widget_classes
+
+pytest.importorskip("anywidget")
+
+CLASSES = widget_classes()
+FRAMES = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
+# Every attribute by which one element of HTML or SVG names others by their id.
+REFERENCES = [
+    *("for", "form", "list", "headers", "href"),
+    *("aria-labelledby", "aria-describedby", "aria-controls", "aria-owns", "aria-details"),
+    *("aria-activedescendant", "aria-errormessage", "aria-flowto"),
+]
+
+
+@pytest.fixture(scope="module")
+def page(chromium, tmp_path_factory):
+    """All widgets, each of them twice: a chapter may well show one widget in two states."""
+    address = tmp_path_factory.mktemp("together") / "index.html"
+    address.write_text(page_of(*(made() for made in 2 * [*CLASSES.values()])), encoding="utf-8")
+    context = chromium.new_context(viewport={"width": 1000, "height": 900}, offline=True)
+    page = context.new_page()
+    page.goto(address.as_uri())
+    page.wait_for_function(
+        f"document.querySelectorAll('.rope-widget-host .rope-widget').length === {2 * len(CLASSES)}"
+    )
+    page.evaluate(FRAMES)
+    yield page
+    context.close()
+
+
+def test_every_id_is_unique(page):
+    ids = page.evaluate("[...document.querySelectorAll('[id]')].map((node) => node.id)")
+    assert sorted(set(ids)) == sorted(ids)
+
+
+def test_what_a_widget_points_at_is_its_own(page):
+    strays = page.evaluate(
+        """(references) => {
+          const strays = [];
+          for (const host of document.querySelectorAll(".rope-widget-host")) {
+            for (const node of host.querySelectorAll("*")) {
+              for (const { name, value } of node.attributes) {
+                const ids = references.includes(name) ? value.replace(/^#/, "").split(/\\s+/)
+                  : [...value.matchAll(/url\\(["']?#([^"')]+)/g)].map((found) => found[1]);
+                for (const id of ids) {
+                  if (!host.contains(document.getElementById(id))) strays.push([name, value]);
+                }
+              }
+            }
+          }
+          return strays;
+        }""",
+        REFERENCES,
+    )
+    assert strays == []
+
+
+def test_a_labels_control_is_in_its_own_widget(page):
+    found = page.evaluate(
+        """() => [...document.querySelectorAll(".rope-widget-host")].flatMap((host) =>
+          [...host.querySelectorAll("label")].map((label) =>
+            label.control !== null && host.contains(label.control)))"""
+    )
+    assert found.count(True) == len(found) > 2 * len(CLASSES)
+
+
+def test_every_slider_has_the_name_that_stands_above_it(page):
+    sliders = page.locator("input[type=range]")
+    assert sliders.count() > 2 * len(CLASSES)
+    for slider in sliders.all():
+        words = slider.evaluate("(node) => node.labels[0]?.textContent")
+        assert words
+        seen = slider.aria_snapshot()
+        if seen:  # a slider that its widget hides at first has no name to tell
+            assert seen.startswith((f'- slider "{words}"', f'- \'slider "{words}"')), seen
+
+
+def test_a_click_on_a_sliders_words_moves_the_keyboard_there(page):
+    for slider in page.locator("input[type=range]:visible").all():
+        slider.evaluate("() => document.activeElement.blur()")
+        slider.evaluate("(node) => node.closest('.rope-slider').scrollIntoView({block: 'center'})")
+        words = slider.locator("xpath=ancestor::*[@class='rope-slider']").get_by_text(
+            slider.evaluate("(node) => node.labels[0]?.textContent ?? 'its words'"), exact=True
+        )
+        words.first.click()
+        assert slider.evaluate("(node) => node === document.activeElement")
+
+
+def test_a_slider_that_changes_its_words_stays_a_slider(on_scratch):
+    widget = on_scratch("sinusoid_explorer")
+    slider = widget.page.locator("input[data-control=pair]")
+    assert slider.aria_snapshot().startswith('- slider "pair"')
+    widget.page.evaluate("model.set('code', 'binary')")
+    widget.frames()
+    assert slider.aria_snapshot().startswith('- slider "bit"')
