@@ -1,10 +1,13 @@
-"""`python -m ropelib` as a shell sees it: what it prints, and its exit status."""
+"""`python -m ropelib`: what it prints, and its exit status."""
 
 import json
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
+
+from ropelib.__main__ import main
 
 ROTATIONS = """
 import torch
@@ -34,15 +37,44 @@ number = 3
 
 
 @pytest.fixture
-def run(tmp_path):
+def folder(tmp_path):
     (tmp_path / "rotations.py").write_text(ROTATIONS)
     (tmp_path / "broken.py").write_text("1 / 0")
+    return tmp_path
+
+
+@pytest.fixture
+def run(folder, monkeypatch, capsys):
+    """Run a command in this process, which has imported torch already."""
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(sys, "path", sys.path.copy())
 
     def run(*arguments):
-        command = [sys.executable, "-m", "ropelib", *arguments]
-        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+        for name in ("rotations", "broken"):  # another folder's, perhaps
+            monkeypatch.delitem(sys.modules, name, raising=False)
+        try:
+            status = main(arguments)
+        except SystemExit as stop:  # argparse
+            status = stop.code
+        said = capsys.readouterr()
+        return SimpleNamespace(returncode=status, stdout=said.out, stderr=said.err)
 
-    return run
+    yield run
+    for name in ("rotations", "broken"):
+        sys.modules.pop(name, None)
+
+
+def test_a_shell_sees_status_output_and_errors(folder):
+    def shell(*arguments):
+        command = [sys.executable, "-m", "ropelib", *arguments]
+        return subprocess.run(command, cwd=folder, capture_output=True, text=True)
+
+    right = shell("diagnose", "rotations:right", "--head-dim", "32")
+    assert (right.returncode, right.stderr) == (0, "")
+    assert "This rotation is right." in right.stdout
+    absent = shell("inspect", "absent.json")
+    assert (absent.returncode, absent.stdout) == (2, "")
+    assert "absent.json" in absent.stderr and absent.stderr.count("\n") == 1
 
 
 def test_a_right_rotation_exits_with_0_and_prints_the_report(run):
