@@ -80,7 +80,7 @@ def python(text):
     for kind in [*kinds, *(["sliding_attention"] if kinds == [None] else [])]:
         try:
             reading = Reader(config)  # as from_hf does
-            answers.append((RopeConfig(**reading.read(kind)), reading.notes))
+            answers.append((RopeConfig(**reading.read(kind)), reading.values.notes))
         except (TypeError, ValueError) as error:
             answers.append(error)
     return answers, [kind for kind in kinds if kind is not None]

@@ -15,6 +15,8 @@ __all__ = ["RopeConfig", "layer_types", "report"]
 def layer_types(config: str | os.PathLike | Mapping[str, Any]) -> list[str | None]:
     """Return the kinds of layer that a configuration rotates differently, in its own order.
 
+    A kind whose layers do not rotate at all is none of them.
+
     Args:
         config: as in `RopeConfig.from_hf`.
 

@@ -98,6 +98,8 @@ DEFAULTS = {
     "global_attn_every_n_layers": 3,
 }
 
+SHARE = "partial_rotary_factor"
+
 # One size under several names, which must agree where more than one stands.
 SPELLINGS = {
     "hidden_size": ["hidden_size", "n_embd", "d_model"],

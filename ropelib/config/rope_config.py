@@ -16,7 +16,7 @@ from ropelib.config.reader import Reader
 
 _LAYOUTS = ("interleaved", "half")
 _BFLOAT16_DISTINCT = 256  # 8 significant bits: 256 is followed by 258
-_MOST_COSINES = 2**25  # of a search for the first negative sum: a fraction of a second
+_MOST_COSINES = 2**26  # of a search for the first negative sum: a fraction of a second
 
 
 @dataclass(frozen=True)
@@ -143,7 +143,7 @@ class RopeConfig:
         """
         reader = Reader(loaded(config))
         fields = reader.read(layer_type)
-        for note in reader.notes:
+        for note in reader.values.notes:
             if note.code != "assumed":
                 warnings.warn(note.sentence, UserWarning, stacklevel=2)
         return cls(**fields)
@@ -218,7 +218,8 @@ class RopeConfig:
         inv_freq, attention_factor = self._scaled(self.max_seq_len)
         if type(inv_freq) is not Tensor:
             raise ValueError(
-                f"a rotation can be described where tensors hold numbers, got {type(inv_freq)}"
+                "a rotation can be described only where tensors hold numbers, got "
+                f"{type(inv_freq).__name__}"
             )
         wavelengths = frequencies.wavelength(inv_freq)
         incomplete, first_negative, searched = None, None, None

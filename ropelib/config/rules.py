@@ -1,5 +1,6 @@
 """Interprets the rules of `keys.py`: what a value may be, and when two are the same."""
 
+import math
 import re
 from collections.abc import Mapping
 from numbers import Integral, Real
@@ -143,7 +144,10 @@ def plain(value: Any, key: str = "config", depth: int = 0) -> Any:
     if isinstance(value, float):
         return float(value)
     if not isinstance(value, (list, tuple, dict)) and isinstance(value, Real):
-        return int(value) if isinstance(value, Integral) else float(value)
+        try:
+            return int(value) if isinstance(value, Integral) else float(value)
+        except OverflowError:
+            return math.inf  # as JSON's numbers beyond a float are read
     if depth > MOST["nesting"]:
         raise ValueError(f"config must be nested at most {MOST['nesting']} deep, got {key}")
     if isinstance(value, (list, tuple)):

@@ -146,7 +146,7 @@ export const WORDS = {
     },
     rules: {
       number: "a number of at most 10¹⁵",
-      tiny: "0 or a number of at least 10⁻¹⁵",
+      tiny: "a number of at least 10⁻¹⁵",
       positive: "a number greater than 0",
       above_one: "a number greater than 1",
       at_least_one: "a number of at least 1",
@@ -292,6 +292,13 @@ function render({ model, el }) {
   const box = html("textarea", {
     ...{ id, class: "rope-config-text", rows: 16, spellcheck: "false", autocapitalize: "off", autocomplete: "off" },
     ...{ "data-control": "config", "aria-describedby": `${id}-problems`, ...OWN_KEYS },
+  });
+  // The browser itself would take seconds to lay out a text that nobody will read.
+  box.addEventListener("beforeinput", (event) => {
+    const length = box.value.length + (event.data?.length ?? 0);
+    if (length <= table.most.characters || !event.data) return;
+    event.preventDefault();
+    showProblems([tell(words, { code: "long", value: length, most: table.most.characters })]);
   });
   box.addEventListener("input", () => {
     clearTimeout(timer);

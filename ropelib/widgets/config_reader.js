@@ -138,6 +138,8 @@ function reader(text, table, notes) {
   }
 
   function nested(old, fresh) {
+    const [value, most] = [Object.keys(fresh).length, table.most.kinds_of_layers];
+    if (value > most) refuse("entries", { key: "rope_parameters", value, most });
     const loose = Object.keys(fresh).filter((key) => given(fresh[key]) && !isObject(fresh[key]));
     if (loose.length) refuse("mixed", { key: loose[0], keys: loose.map((key) => path + key) });
     const entries = new Map(
@@ -172,9 +174,6 @@ function reader(text, table, notes) {
 
   checkThatItRotates();
   const entries = entriesByKind();
-  if (entries.size > table.most.kinds_of_layers) {
-    refuse("entries", { key: "rope_parameters", value: entries.size, most: table.most.kinds_of_layers });
-  }
 
   function choose(layerType) {
     const kinds = entries.has(null) ? (text.layer_types ?? []) : [...entries.keys()];
@@ -436,7 +435,8 @@ function reader(text, table, notes) {
     return spec;
   }
 
-  return { kinds: [...entries.keys()].filter((kind) => kind !== null), read };
+  // Of a kind that does not rotate there is nothing to read.
+  return { kinds: [...entries.keys()].filter((kind) => kind !== null && entries.get(kind)), read };
 }
 
 // Everything that the text says. A problem stops the reading; notes stand beside the picture.

@@ -127,7 +127,7 @@ test("kinds of layers: nested parameters, and Gemma's two bases", () => {
   };
   const layer_types = ["full_attention", "sliding_attention", "nope", "conv"];
   const of = (kind) => read({ rope_theta: undefined, rope_parameters: nested, layer_types }, kind);
-  assert.deepEqual(of("").layerTypes, ["full_attention", "sliding_attention", "nope"]);
+  assert.deepEqual(of("").layerTypes, ["full_attention", "sliding_attention"]);
   assert.deepEqual([of("").spec.base, of("sliding_attention").spec.base], [1e6, 1e4]);
   assert.deepEqual(of("").spec.layers, { total: 4, rotating: [0], still: [2, 3] });
   assert.deepEqual(codes(of("nope").problems), ["still"]);
