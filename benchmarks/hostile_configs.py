@@ -39,6 +39,7 @@ OTHERS = [
     *[{"a": {"b": 1}}, torch.ones(3), torch.tensor(64), torch.float32, np.float64(64.0)],
     *[np.int64(64), np.arange(3), np.nan, lambda: None, ValueError("x"), type],
 ]
+LENGTHS = [*[4096] * 20, 10**7, 10**15]
 BASES = [1e4, 1e15, 1e30, 1.5, 500_000]
 
 
@@ -73,7 +74,7 @@ def configurations(count: int, seed: int) -> Iterator[object]:
         else:
             config = {
                 **{"hidden_size": 4096, "num_attention_heads": 32, "num_hidden_layers": 32},
-                **{"max_position_embeddings": chance.choice([4096, 10**7, 10**9, 10**15])},
+                **{"max_position_embeddings": chance.choice(LENGTHS)},
                 **{"model_type": chance.choice(models), "rope_theta": chance.choice(BASES)},
             }
             part = chance.choice(parts)

@@ -8,6 +8,8 @@ from types import SimpleNamespace
 import pytest
 
 from ropelib.__main__ import main
+from ropelib.config import RopeConfig, layer_types, report
+from ropelib.gallery import GALLERY
 
 ROTATIONS = """
 import torch
@@ -154,3 +156,52 @@ def test_a_missing_configuration_exits_with_2(run):
     result = run("inspect", "absent.json")
     assert (result.returncode, result.stdout) == (2, "")
     assert "absent.json" in result.stderr and result.stderr.count("\n") == 1
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", GALLERY)
+def test_inspect_reads_its_own_gallery(run, folder, name):
+    config = GALLERY[name].config
+    (folder / "config.json").write_text(json.dumps(config))
+    result = run("inspect", "config.json")
+    assert (result.returncode, result.stderr) == (0, "")
+    expected = [report(RopeConfig.from_hf(config, kind)) for kind in layer_types(config)]
+    assert result.stdout == "\n\n".join(expected) + "\n"
+    assert result.stdout.count("Verdict: ") == (2 if "Gemma 3" in name else 1)
+
+
+def test_inspect_reads_one_kind_of_layer(run, folder):
+    config = GALLERY["Gemma 3 12B"].config
+    (folder / "config.json").write_text(json.dumps(config))
+    result = run("inspect", "config.json", "--layer-type", "sliding_attention")
+    assert result.stdout == report(RopeConfig.from_hf(config, "sliding_attention")) + "\n"
+    result = run("inspect", "config.json", "--layer-type", "other")
+    assert (result.returncode, result.stdout) == (2, "")
+    assert "layer_type must be one of" in result.stderr and result.stderr.count("\n") == 1
+
+
+def test_inspect_leaves_out_layers_that_do_not_rotate(run, folder):
+    parts = {"still": None, "moving": {"rope_theta": 5000.0}}
+    config = {key: value for key, value in LLAMA_3.items() if "rope" not in key}
+    (folder / "config.json").write_text(json.dumps(config | {"rope_parameters": parts}))
+    result = run("inspect", "config.json")
+    assert result.returncode == 0 and "moving layers" in result.stdout
+    result = run("inspect", "config.json", "--layer-type", "still")
+    assert result.returncode == 2 and "'still' do not rotate" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[" * 10_000, "nested at most 100 deep"),
+        ('{"model_type": "\\u001b[2J\\u202e", "head_dim": 7}', "is missing"),
+        ('{"head_dim": ' + "9" * 6000 + "}", "head_dim must be"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:model_type")
+def test_hostile_files_exit_with_2_and_a_line_that_is_safe_to_print(run, folder, text, message):
+    (folder / "config.json").write_text(text)
+    result = run("inspect", "config.json")
+    assert (result.returncode, result.stdout) == (2, "")
+    assert message in result.stderr and result.stderr[:-1].isprintable()
+    assert len(result.stderr) < 400

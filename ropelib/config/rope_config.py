@@ -82,11 +82,12 @@ class RopeConfig:
     def __post_init__(self):
         if self.layout not in _LAYOUTS:
             raise ValueError(f'layout must be "interleaved" or "half", got {shown(self.layout)}')
-        if self.rope_type not in METHODS:
+        if not isinstance(self.rope_type, str) or self.rope_type not in METHODS:
             names = ", ".join(map(repr, METHODS))
             raise ValueError(f"rope_type must be one of {names}, got {shown(self.rope_type)}")
         if not isinstance(self.scaling, Mapping):
             raise TypeError(f"scaling must be a mapping, got {shown(self.scaling)}")
+        object.__setattr__(self, "scaling", dict(self.scaling))  # a copy that nobody changes
         for name, most in (("head_dim", MOST["dimensions"]), ("num_layers", MOST["layers"])):
             value = getattr(self, name)
             if value is None and name == "num_layers":
@@ -102,7 +103,7 @@ class RopeConfig:
 
     @classmethod
     def from_hf(
-        cls, config: Mapping[str, Any] | str | os.PathLike | Any, layer_type: str | None = None
+        cls, config: Mapping[str, Any] | str | os.PathLike | object, layer_type: str | None = None
     ) -> "RopeConfig":
         """Read a Hugging Face configuration, old style or new.
 
