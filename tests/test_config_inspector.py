@@ -587,3 +587,57 @@ def test_the_keyboard_reaches_everything(page):
     page.evaluate("model.set('config', model.get('examples').gpt_oss)")
     settle(page)
     assert "must be one of" in page.locator('[role="alert"]').inner_text()
+
+
+def without(config, *names):
+    return {key: value for key, value in config.items() if key not in names}
+
+
+def test_what_no_model_has_is_drawn_without_nan_or_refused(page):
+    shown = [
+        without(LLAMA, "max_position_embeddings"),
+        {**without(LLAMA, "max_position_embeddings"), "rope_scaling": {**LONGROPE, "factor": 4.0}},
+        {**LLAMA, "rope_theta": 1e-15},
+        {**LLAMA, "rope_theta": 1e15, "max_position_embeddings": 10**15},
+        {**LLAMA, "head_dim": 2},
+        {**LLAMA, "rope_scaling": {"type": "proportional", "partial_rotary_factor": 0.001}},
+        {**LLAMA, "rope_scaling": {"type": "linear", "factor": 1e15}},
+    ]
+    for config in shown:
+        page.evaluate("(text) => model.set('config', text)", json.dumps(config))
+        settle(page)
+        assert page.locator('[role="alert"]').count() == 0
+        drawn = page.locator(".rope-config-plot").inner_html()
+        assert "NaN" not in drawn and "Infinity" not in re.sub(r'data-value="\w+"', "", drawn)
+        assert page.locator("[data-report=wave]").count() == (config.get("head_dim", 64) // 2)
+    page.evaluate(
+        "(text) => model.set('config', text)", json.dumps({**LLAMA, "rope_theta": 5e-324})
+    )
+    settle(page)
+    alert = page.locator('[role="alert"]').inner_text()
+    assert "rope_theta must be a number of at least 10⁻¹⁵, got 5e-324" in alert
+
+
+def test_without_a_length_nothing_is_judged(page):
+    text = json.dumps(without(LLAMA, "max_position_embeddings"))
+    page.evaluate("(text) => model.set('config', text)", text)
+    settle(page)
+    said = page.locator('[data-text="verdict"]').inner_text()
+    assert said.startswith("32 pairs turn. No length is stated, so none can be judged.")
+    assert math.isnan(report(page, "never_turn_count"))
+    assert page.locator(".rope-wave-never[data-report=wave]").count() == 0
+    assert page.locator(".rope-context-line").get_attribute("d") == ""
+
+
+def test_a_paste_too_long_to_read_is_said_and_not_taken(page):
+    box = page.locator('[data-control="config"]')
+    before = box.input_value()
+    box.focus()
+    page.keyboard.insert_text("x" * 10**6)
+    alert = page.locator('[role="alert"]').inner_text()
+    assert f"The text has {10**6 + len(before)} characters; at most 1000000 are read" in alert
+    assert box.input_value() == before
+    box.press("End")
+    page.keyboard.insert_text(" ")
+    settle(page)
+    assert page.locator('[role="alert"]').count() == 0
