@@ -45,6 +45,25 @@ VALUES = [
         {"": {}},
     ],
 ]
+# Values that keep a rule; what a key does is seen with these.
+GOOD = {
+    "text": ["rotary", "rope"],
+    "boolean": [True, False],
+    "mapping": [{}, {"0": {"head_dim": 32}, "02": {"head_dim": 32}}, {"1": {"head_dim": 64}}],
+    "any": [None, 512, False],
+    "positive": [2, 500.0, 5e5],
+    "at_least_one": [1, 2.5, 1000],
+    "share": [0.25, 0.5, 1, 1.0],
+    "dimensions": [64, 32, 128.0, 16],
+    "count": [2, 3, 64, 512.0],
+    "count_or_zero": [0, 128],
+    "layers": [4, 4.0, 8],
+    "bases": [[1e4, 0, 1e4, 1e4], [5e3, 5e3, 0.0, 5e3]],
+    "switches": [[1, 0, 1, 1], [0, 1, 1.0, 0], []],
+    "names": [["sliding_attention", "full_attention"] * 2, ["full_attention", "conv"] * 2],
+    "positives": [[1.5] * 32, [1 + i for i in range(32)]],
+    "pattern": [2, 3.0, "L", "LG", "LLLG"],
+}
 LIST = [1.0 + i / 50 for i in range(32)]
 PARTS = {
     "none": None,
@@ -122,16 +141,17 @@ def every_pair():
         for part in PARTS:
             yield plain(model_type, part, next(styles))
         for key in keys.KEYS:
-            for _ in range(2):
+            for value in (next(values), *GOOD[keys.KEYS[key]]):
                 config = plain(model_type, next(parts), next(styles))
-                (config.get("text_config", config))[key] = next(values)
+                (config.get("text_config", config))[key] = value
                 yield config
             without = plain(model_type, next(parts), next(styles))
             without.pop(key, None)
             yield without
     for part, values_ in PARTS.items():
         for key in INSIDE:
-            for value in VALUES:
+            rules = keys.rules_of("default" if part not in keys.ROPE_TYPES else part)
+            for value in [*VALUES, *GOOD[rules.get(key, "positive")]]:
                 style = "new" if key == "rope_theta" else "old"
                 config = plain("llama", part, style)
                 name = "rope_parameters" if style == "new" else "rope_scaling"
@@ -157,7 +177,8 @@ def several_changes(count, seed=20261122):
             if chance.random() < 0.15:
                 where.pop(key, None)
             else:
-                where[key] = chance.choice(VALUES)
+                good = GOOD[keys.KEYS.get(key, "positive")]
+                where[key] = chance.choice(good if chance.random() < 0.6 else VALUES)
         yield config
 
 

@@ -111,6 +111,7 @@ export const WORDS = {
       severalWidths: "head_dim must be one number for all layers of a kind, got {value} in per_layer_config.",
       length: "{key} must have one number per pair, {wanted} here, got {value}.",
       disagree: "{key} is {value}, but {other} is {otherValue}: they must agree.",
+      widths: "{key} makes {value} dimensions rotate, but {other} {otherValue}: they must agree.",
       outside: "{key} is {value} outside of rope_parameters, and no set inside repeats it.",
       mixed: "rope_parameters must be flat or hold one set per kind of layer, got both: {keys}.",
       lost: "{keys}: given, but the rope type is default or not named.",

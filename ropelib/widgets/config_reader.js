@@ -47,11 +47,11 @@ export function checked(key, value, name, { rules, most, smallest }) {
 }
 
 // The one value that all who give any agree on.
-function agreed(said) {
+function agreed(said, code = "disagree") {
   const found = said.filter(([, value]) => given(value));
   for (const [key, value] of found.slice(1)) {
     const [other, otherValue] = found[0];
-    if (value !== otherValue) refuse("disagree", { key, value, other, otherValue });
+    if (value !== otherValue) refuse(code, { key, value, other, otherValue });
   }
   return found[0]?.[1] ?? null;
 }
@@ -277,7 +277,7 @@ function reader(text, table, notes) {
     if (entries.has(null) || !Object.hasOwn(entry, "rope_theta")) {
       said.push(...table.spellings.base.map((key) => [key, text[key]]));
     }
-    if (is("half_a_head")) said.push(["rope_ratio", table.defaults.rope_theta * orDefault("rope_ratio")]);
+    if (is("half_a_head")) said.push(["10000 * rope_ratio", table.defaults.rope_theta * orDefault("rope_ratio")]);
     if (given(text.layer_rope_theta)) {
       const rotating = [...new Set(text.layer_rope_theta)].filter((value) => value !== 0);
       if (rotating.length !== 1) refuse("layerBases", { key: "layer_rope_theta", value: rotating });
@@ -306,9 +306,9 @@ function reader(text, table, notes) {
     const fallback = lookUp("rotary_dims");
     if (given(fallback) && text.rotary_dim === null) refuse("rule", { key: "rotary_dim", value: null, rule: "dimensions" });
     said.push(["rotary_dim", text.rotary_dim ?? (fallback && assume("rotary_dim", fallback))]);
-    if (is("half_a_head")) said.push(["model_type", Math.floor(headDim / 2)]);
+    if (is("half_a_head")) said.push(["half of the head", Math.floor(headDim / 2)]);
     said.push(["qk_rope_head_dim", latent]);
-    const found = agreed(said);
+    const found = agreed(said, "widths");
     if (given(found)) return [headDim, found];
     const share = lookUp("shares");
     return [headDim, Math.trunc(headDim * (share ? assume(SHARE, share) : 1))];
