@@ -159,6 +159,24 @@ def every_pair():
                 yield config
 
 
+OWN_WAYS = """chatglm codegen cohere2 deepseek_v3 exaone4 gemma3_text gemma4_text gpt_oss gptj
+granite_swa modernbert olmo3 smollm3""".split()
+KEYS_OF_A_FEW = """global_head_dim kv_channels layer_rope_theta local_rope_theta no_rope_layers
+per_layer_config rope_interleave rope_ratio rotary_dim sliding_window""".split()
+
+
+def ways_of_a_few():
+    """Model types that read a key as no other does, with such keys, in every style."""
+    parts = cycle(["none", "linear", "none", "yarn", "none", "longrope"])
+    for model_type in OWN_WAYS:
+        for style in STYLES:
+            for key in KEYS_OF_A_FEW:
+                for value in GOOD[keys.KEYS[key]]:
+                    config = plain(model_type, next(parts), style)
+                    (config.get("text_config", config))[key] = value
+                    yield config
+
+
 def several_changes(count, seed=20261122):
     """Configurations with several keys changed at once."""
     chance = random.Random(seed)
@@ -206,11 +224,18 @@ def json_and_not():
     yield json.dumps(plain("llama") | {"rope_parameters": {str(i): {} for i in range(17)}})
 
 
-def all_texts():
+def texts_that_matter():
+    """Few enough to be compared every time."""
     for model in GALLERY.values():
         yield json.dumps(model.config)
+    for config in ways_of_a_few():
+        yield json.dumps(config)
+    yield from json_and_not()
+
+
+def other_texts():
+    """So many that a part of them must do, unless there is time."""
     for config in every_pair():
         yield json.dumps(config)
     for config in several_changes(6000):
         yield json.dumps(config)
-    yield from json_and_not()

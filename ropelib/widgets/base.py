@@ -51,8 +51,6 @@ def _join(name: str, sources: Mapping[str, str]) -> str:
     def add(file: str, importers: tuple[str, ...]) -> None:
         if file in importers:
             raise ValueError(f"files must not import each other, got {file}.js in a circle")
-        if file in bodies:
-            return
         for names, other in _IMPORT.findall(sources[file]):
             if re.search(r"\bas\b", names):
                 raise ValueError(
