@@ -51,6 +51,12 @@ def _parser() -> argparse.ArgumentParser:
     command.set_defaults(run=_diagnose)
     command = commands.add_parser("inspect", help="say what a model's config.json asks for")
     command.add_argument("path", metavar="config.json")
+    command.add_argument(
+        "--layer-type",
+        metavar="NAME",
+        help="such as sliding_attention, where a model rotates its layers differently; all unless "
+        "given",
+    )
     command.set_defaults(run=_inspect)
     return parser
 
@@ -71,9 +77,10 @@ def _diagnose(options: argparse.Namespace) -> int:
 
 
 def _inspect(options: argparse.Namespace) -> int:
-    from ropelib.config import report
+    from ropelib.config import RopeConfig, layer_types, report
 
-    print(report(_config(options.path)))
+    kinds = [options.layer_type] if options.layer_type else layer_types(options.path)
+    print("\n\n".join(report(RopeConfig.from_hf(options.path, kind)) for kind in kinds))
     return RIGHT
 
 

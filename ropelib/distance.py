@@ -5,14 +5,13 @@ in every pair, `partial_sum_bound` the factor by which RoFormer bounds all other
 """
 
 from collections.abc import Iterable
-from numbers import Integral
 
 import torch
 from torch import Tensor
 
-from ropelib import frequencies, scaling
+from ropelib import checks, frequencies, scaling
 
-_BLOCK = 4096
+_BLOCK = 2**18  # cosines at once: 2 MB
 
 
 def cosine_mean(inv_freq: Tensor, distances: Tensor) -> Tensor:
@@ -87,9 +86,10 @@ def first_negative_distance(inv_freq: Tensor, max_distance: int) -> int | None:
         >>> first_negative_distance(frequencies.inv_freq(128), 4096)
         1707
     """
-    _check_distance(max_distance)
-    for start in range(1, max_distance + 1, _BLOCK):
-        block = torch.arange(start, min(start + _BLOCK, max_distance + 1))
+    checks.length("max_distance", max_distance)
+    size = _block_size(inv_freq)
+    for start in range(1, max_distance + 1, size):
+        block = torch.arange(start, min(start + size, max_distance + 1), device=inv_freq.device)
         negative = (cosine_mean(inv_freq, block) < 0).nonzero()
         if len(negative):
             return start + int(negative[0])
@@ -129,7 +129,7 @@ def smallest_base(
         >>> smallest_base(128, 1000, range(4000, 5000, 100))
         4300
     """
-    _check_distance(max_distance)
+    checks.length("max_distance", max_distance)
     frequencies.check_rotary_dim(rotary_dim)
     for base in sorted(bases):
         inv_freq, _ = scaling.proportional(
@@ -142,18 +142,18 @@ def smallest_base(
 
 def _never_negative(inv_freq: Tensor, max_distance: int) -> bool:
     """Say the same as `first_negative_distance(...) is None`, sooner: a base fails far away."""
-    for end in range(max_distance, 0, -_BLOCK):
-        if (cosine_mean(inv_freq, torch.arange(max(1, end - _BLOCK + 1), end + 1)) < 0).any():
+    size = _block_size(inv_freq)
+    for end in range(max_distance, 0, -size):
+        block = torch.arange(max(1, end - size + 1), end + 1, device=inv_freq.device)
+        if (cosine_mean(inv_freq, block) < 0).any():
             return False
     return True
 
 
 def _angles(inv_freq: Tensor, distances: Tensor) -> Tensor:
-    return torch.as_tensor(distances).double().unsqueeze(-1) * inv_freq.double()
+    distances = torch.as_tensor(distances, device=inv_freq.device)
+    return distances.double().unsqueeze(-1) * inv_freq.double()
 
 
-def _check_distance(max_distance: int) -> None:
-    if not isinstance(max_distance, Integral):
-        raise TypeError(f"max_distance must be an integer, got {max_distance!r}")
-    if max_distance <= 0:
-        raise ValueError(f"max_distance must be positive, got {max_distance}")
+def _block_size(inv_freq: Tensor) -> int:
+    return max(1, _BLOCK // max(1, len(inv_freq)))

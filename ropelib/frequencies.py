@@ -1,10 +1,13 @@
 """How fast each pair of dimensions turns."""
 
 import math
+import sys
 from numbers import Integral, Real
 
 import torch
 from torch import Tensor
+
+from ropelib.checks import shown
 
 
 def check_rotary_dim(rotary_dim: int, head_dim: int | None = None) -> None:
@@ -22,15 +25,37 @@ def check_rotary_dim(rotary_dim: int, head_dim: int | None = None) -> None:
         >>> check_rotary_dim(64, head_dim=128)
     """
     if not isinstance(rotary_dim, Integral):
-        raise TypeError(f"rotary_dim must be an integer, got {rotary_dim!r}")
+        raise TypeError(f"rotary_dim must be an integer, got {shown(rotary_dim)}")
     if rotary_dim <= 0:
-        raise ValueError(f"rotary_dim must be positive, got {rotary_dim}")
+        raise ValueError(f"rotary_dim must be positive, got {shown(rotary_dim)}")
     if rotary_dim % 2:
-        raise ValueError(f"rotary_dim must be even, got {rotary_dim}")
+        raise ValueError(f"rotary_dim must be even, got {shown(rotary_dim)}")
     if head_dim is not None and rotary_dim > head_dim:
         raise ValueError(
-            f"rotary_dim must be at most head_dim, got {rotary_dim} with head_dim {head_dim}"
+            f"rotary_dim must be at most head_dim, got {shown(rotary_dim)} with head_dim "
+            f"{shown(head_dim)}"
         )
+
+
+def check_base(base: float) -> None:
+    """Raise unless `base` is a positive number whose powers are finite.
+
+    Args:
+        base: what frequencies are powers of.
+
+    Raises:
+        TypeError: if `base` is not a real number.
+        ValueError: if it is not positive and finite, or so small that a frequency is not.
+
+    Example:
+        >>> check_base(10_000.0)
+    """
+    if not isinstance(base, Real):
+        raise TypeError(f"base must be a real number, got {shown(base)}")
+    if not 0 < base <= sys.float_info.max:
+        raise ValueError(f"base must be positive and finite, got {shown(base)}")
+    if base < sys.float_info.min:
+        raise ValueError(f"base must be at least {sys.float_info.min}, got {shown(base)}")
 
 
 def inv_freq(rotary_dim: int, base: float = 10_000.0) -> Tensor:
@@ -60,10 +85,7 @@ def inv_freq(rotary_dim: int, base: float = 10_000.0) -> Tensor:
         tensor([1.0000, 0.0100], dtype=torch.float64)
     """
     check_rotary_dim(rotary_dim)
-    if not isinstance(base, Real):
-        raise TypeError(f"base must be a real number, got {base!r}")
-    if not 0 < base < math.inf:
-        raise ValueError(f"base must be positive and finite, got {base}")
+    check_base(base)
     exponent = torch.arange(0, rotary_dim, 2, dtype=torch.float64, device="cpu") / -rotary_dim
     return torch.pow(float(base), exponent)
 

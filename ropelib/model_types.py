@@ -39,6 +39,17 @@ UNSUPPORTED = {
     "nanochat": "it rotates clockwise",
 }
 
+# Whose code in transformers rotates nothing, whatever else a file says.
+WITHOUT_ROTATION = frozenset(
+    """
+    albert bert bert-generation big_bird biogpt bloom camembert convbert cpmant ctrl distilbert
+    electra ernie fnet gpt2 gpt_bigcode gpt_neo ibert layoutlm longformer luke m2m_100 megatron-bert
+    mobilebert mpnet mpt mra nllb-moe nystromformer openai-gpt opt pegasus pegasus_x plbart rembert
+    roberta roberta-prelayernorm roc_bert rwkv squeezebert switch_transformers whisper xglm
+    xlm-roberta xlm-roberta-xl xmod yoso zamba
+    """.split()
+)
+
 # Without a rope part in the file these would be scaled, or rotated by layer type.
 SCALED_BY_DEFAULT = frozenset(
     """
@@ -102,6 +113,9 @@ PARTIAL_ROTARY_FACTORS = {
     "stablelm": 0.25,
 }
 
+# Dimensions that rotate where a file does not say, as a number.
+ROTARY_DIMS = {"codegen": 64, "gptj": 64}
+
 # Width of a head where a file does not say; hidden_size / num_attention_heads for all others.
 HEAD_DIMS = {
     "afmoe": 128,
@@ -133,6 +147,9 @@ HEAD_DIMS = {
     "t5gemma2_text": 256,
     "vaultgemma": 256,
 }
+
+# The same for layers with full attention, where theirs is another.
+GLOBAL_HEAD_DIMS = {"gemma4_text": 512}
 
 # Where `no_rope_layers` lists a 1 for every layer that rotates, and defaults to all but each 4th.
 HAS_NO_ROPE_LAYERS = frozenset("llama4_text mistral_large4_text smollm3".split())

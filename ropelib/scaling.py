@@ -8,12 +8,11 @@ down: all alike (`linear`), slow pairs more than fast ones (`ntk_aware`), or slo
 
 import math
 from collections.abc import Sequence
-from numbers import Integral, Real
 
 import torch
 from torch import Tensor
 
-from ropelib import frequencies
+from ropelib import checks, frequencies
 
 
 def default(rotary_dim: int, base: float = 10_000.0) -> tuple[Tensor, float]:
@@ -70,7 +69,7 @@ def linear(rotary_dim: int, base: float = 10_000.0, *, factor: float) -> tuple[T
         >>> linear(4, factor=2.0)
         (tensor([0.5000, 0.0050], dtype=torch.float64), 1.0)
     """
-    _check_factor("factor", factor)
+    checks.factor("factor", factor)
     return frequencies.inv_freq(rotary_dim, base) / factor, 1.0
 
 
@@ -105,7 +104,7 @@ def ntk_aware(rotary_dim: int, base: float = 10_000.0, *, factor: float) -> tupl
         >>> ntk_aware(128, factor=8.0)[0][[0, -1]] / default(128)[0][[0, -1]]
         tensor([1.0000, 0.1250], dtype=torch.float64)
     """
-    _check_factor("factor", factor)
+    checks.factor("factor", factor)
     return frequencies.inv_freq(rotary_dim, _stretched_base(rotary_dim, base, factor)), 1.0
 
 
@@ -137,7 +136,8 @@ def ntk_fixed(rotary_dim: int, base: float = 10_000.0, *, factor: float) -> tupl
         >>> ntk_fixed(128, factor=8.0)[0][[0, -1]] / default(128)[0][[0, -1]]
         tensor([0.9680, 0.1250], dtype=torch.float64)
     """
-    _check_factor("factor", factor)
+    checks.factor("factor", factor)
+    frequencies.check_base(base)
     inv_freq = frequencies.inv_freq(rotary_dim, base * factor)
     return inv_freq / factor ** (2 / rotary_dim), 1.0
 
@@ -170,7 +170,7 @@ def ntk_alpha(rotary_dim: int, base: float = 10_000.0, *, alpha: float) -> tuple
         >>> ntk_alpha(4, alpha=100.0)[0]
         tensor([1.0000e+00, 1.0000e-04], dtype=torch.float64)
     """
-    _check_factor("alpha", alpha)
+    checks.factor("alpha", alpha)
     return ntk_aware(rotary_dim, base, factor=alpha)
 
 
@@ -211,9 +211,9 @@ def dynamic_ntk(
         >>> dynamic_ntk(4, factor=2.0, seq_len=8192, max_seq_len=4096)[0]
         tensor([1.0000, 0.0033], dtype=torch.float64)
     """
-    _check_factor("factor", factor)
-    _check_length("seq_len", seq_len)
-    _check_length("max_seq_len", max_seq_len)
+    checks.factor("factor", factor)
+    checks.length("seq_len", seq_len)
+    checks.length("max_seq_len", max_seq_len)
     growth = factor * max(seq_len, max_seq_len) / max_seq_len - (factor - 1)
     return frequencies.inv_freq(rotary_dim, _stretched_base(rotary_dim, base, growth)), 1.0
 
@@ -260,10 +260,10 @@ def ntk_by_parts(
         >>> ntk_by_parts(8, factor=4.0, original_max_seq_len=1000)[0] / default(8)[0]
         tensor([1.0000, 0.6109, 0.2643, 0.2500], dtype=torch.float64)
     """
-    _check_factor("factor", factor)
-    _check_length("original_max_seq_len", original_max_seq_len)
-    _check_positive("beta_slow", beta_slow)
-    _check_positive("beta_fast", beta_fast)
+    checks.factor("factor", factor)
+    checks.length("original_max_seq_len", original_max_seq_len)
+    checks.positive("beta_slow", beta_slow)
+    checks.positive("beta_fast", beta_fast)
     if beta_slow >= beta_fast:
         raise ValueError(
             f"beta_slow must be below beta_fast, got beta_slow {beta_slow}, beta_fast {beta_fast}"
@@ -339,31 +339,28 @@ def yarn(
         >>> round(attention_factor, 4)
         1.1386
     """
-    _check_factor("factor", factor)
-    _check_length("original_max_seq_len", original_max_seq_len)
-    _check_positive("beta_slow", beta_slow)
-    _check_positive("beta_fast", beta_fast)
+    checks.factor("factor", factor)
+    checks.length("original_max_seq_len", original_max_seq_len)
+    checks.positive("beta_slow", beta_slow)
+    checks.positive("beta_fast", beta_fast)
     if beta_slow > beta_fast:
         raise ValueError(
             f"beta_slow must be at most beta_fast, got beta_slow {beta_slow}, beta_fast {beta_fast}"
         )
     if not isinstance(truncate, bool):
-        raise TypeError(f"truncate must be True or False, got {truncate!r}")
+        raise TypeError(f"truncate must be True or False, got {checks.shown(truncate)}")
     inv_freq = frequencies.inv_freq(rotary_dim, base)
     if base <= 1:
         raise ValueError(f"base must be above 1 for YaRN, got {base}")
 
     def index(turns: float) -> float:
-        return (
-            rotary_dim
-            * math.log(original_max_seq_len / (2 * math.pi * turns))
-            / (2 * math.log(base))
-        )
+        # One logarithm each: their product or ratio could leave the range of a float.
+        logarithm = math.log(original_max_seq_len) - math.log(2 * math.pi) - math.log(turns)
+        return rotary_dim * logarithm / (2 * math.log(base))
 
-    low, high = index(beta_fast), index(beta_slow)
+    low, high = max(index(beta_fast), 0), min(index(beta_slow), rotary_dim - 1)
     if truncate:
         low, high = math.floor(low), math.ceil(high)
-    low, high = max(low, 0), min(high, rotary_dim - 1)
     if low > high:
         # Here transformers' ramp runs backward and slows exactly the wrong pairs.
         raise ValueError(
@@ -420,8 +417,8 @@ def llama3(
         >>> scaled[[0, -1]] / default(128, 500_000.0)[0][[0, -1]]
         tensor([1.0000, 0.1250], dtype=torch.float64)
     """
-    _check_positive("low_freq_factor", low_freq_factor)
-    _check_positive("high_freq_factor", high_freq_factor)
+    checks.positive("low_freq_factor", low_freq_factor)
+    checks.positive("high_freq_factor", high_freq_factor)
     if low_freq_factor >= high_freq_factor:
         raise ValueError(
             "low_freq_factor must be below high_freq_factor, got low_freq_factor "
@@ -488,19 +485,19 @@ def longrope(
         >>> longrope(4, **options, seq_len=4097)[0]
         tensor([1.0000, 0.0025], dtype=torch.float64)
     """
-    _check_positive("factor", factor)
-    _check_length("original_max_seq_len", original_max_seq_len)
+    checks.positive("factor", factor)
+    checks.length("original_max_seq_len", original_max_seq_len)
     if original_max_seq_len == 1:
         raise ValueError("original_max_seq_len must be above 1 for LongRoPE, got 1")
     inv_freq = frequencies.inv_freq(rotary_dim, base)
     for name, numbers in (("short_factor", short_factor), ("long_factor", long_factor)):
-        _check_list(name, numbers, len(inv_freq))
+        checks.positive_list(name, numbers, len(inv_freq))
     if seq_len is not None:
-        _check_length("seq_len", seq_len)
+        checks.length("seq_len", seq_len)
     if attention_factor is None:
         growth = math.log(max(factor, 1)) / math.log(original_max_seq_len)
         attention_factor = math.sqrt(1 + growth)
-    _check_positive("attention_factor", attention_factor)
+    checks.positive("attention_factor", attention_factor)
     is_long = seq_len is not None and seq_len > original_max_seq_len
     slowdown = torch.tensor(
         long_factor if is_long else short_factor, dtype=torch.float64, device="cpu"
@@ -546,11 +543,7 @@ def proportional(
         >>> proportional(8, partial_rotary_factor=0.5)[0]
         tensor([1.0000, 0.1000, 0.0000, 0.0000], dtype=torch.float64)
     """
-    _check_number("partial_rotary_factor", partial_rotary_factor)
-    if not 0 <= partial_rotary_factor <= 1:
-        raise ValueError(
-            f"partial_rotary_factor must lie within 0 .. 1, got {partial_rotary_factor}"
-        )
+    checks.share("partial_rotary_factor", partial_rotary_factor)
     inv_freq, attention_factor = linear(head_dim, base, factor=factor)
     inv_freq[int(partial_rotary_factor * head_dim // 2) :] = 0
     return inv_freq, attention_factor
@@ -585,7 +578,7 @@ def clipped(
         >>> clipped(8, original_max_seq_len=100)[0]
         tensor([1.0000, 0.1000, 0.0000, 0.0000], dtype=torch.float64)
     """
-    _check_length("original_max_seq_len", original_max_seq_len)
+    checks.length("original_max_seq_len", original_max_seq_len)
     inv_freq = frequencies.inv_freq(rotary_dim, base)
     return inv_freq * (frequencies.turns(inv_freq, original_max_seq_len) >= 1), 1.0
 
@@ -613,8 +606,8 @@ def yarn_mscale(factor: float, mscale: float = 1.0) -> float:
         >>> round(yarn_mscale(40.0), 4)
         1.3689
     """
-    _check_factor("factor", factor)
-    _check_number("mscale", mscale)
+    checks.factor("factor", factor)
+    checks.number("mscale", mscale)
     return 0.1 * mscale * math.log(factor) + 1.0
 
 
@@ -632,12 +625,12 @@ def _yarn_attention_factor(
     if attention_factor is not None:
         if mscale is not None:
             raise ValueError("attention_factor and mscale must not both be given")
-        _check_positive("attention_factor", attention_factor)
+        checks.positive("attention_factor", attention_factor)
         return float(attention_factor)
     if mscale is None:
         return yarn_mscale(factor)
-    _check_positive("mscale", mscale)
-    _check_positive("mscale_all_dim", mscale_all_dim)
+    checks.positive("mscale", mscale)
+    checks.positive("mscale_all_dim", mscale_all_dim)
     return yarn_mscale(factor, mscale) / yarn_mscale(factor, mscale_all_dim)
 
 
@@ -649,41 +642,13 @@ def _blend(inv_freq: Tensor, factor: float, kept: Tensor) -> Tensor:
 
 def _stretched_base(rotary_dim: int, base: float, factor: float) -> float:
     frequencies.check_rotary_dim(rotary_dim)
+    frequencies.check_base(base)
     if rotary_dim == 2:
         raise ValueError("rotary_dim must be above 2 where the base is stretched, got 2")
-    return base * factor ** (rotary_dim / (rotary_dim - 2))
-
-
-def _check_number(name: str, value: float) -> None:
-    if isinstance(value, bool) or not isinstance(value, Real):
-        raise TypeError(f"{name} must be a real number, got {value!r}")
-    if not math.isfinite(value):
-        raise ValueError(f"{name} must be finite, got {value}")
-
-
-def _check_positive(name: str, value: float) -> None:
-    _check_number(name, value)
-    if value <= 0:
-        raise ValueError(f"{name} must be positive, got {value}")
-
-
-def _check_factor(name: str, value: float) -> None:
-    _check_number(name, value)
-    if value < 1:
-        raise ValueError(f"{name} must be at least 1, got {value}")
-
-
-def _check_length(name: str, value: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, Integral):
-        raise TypeError(f"{name} must be an integer, got {value!r}")
-    if value <= 0:
-        raise ValueError(f"{name} must be positive, got {value}")
-
-
-def _check_list(name: str, numbers: Sequence[float], length: int) -> None:
-    if isinstance(numbers, str) or not isinstance(numbers, Sequence):
-        raise TypeError(f"{name} must be a list of numbers, got {numbers!r}")
-    if len(numbers) != length:
-        raise ValueError(f"{name} must have {length} numbers, one per pair, got {len(numbers)}")
-    for i, number in enumerate(numbers):
-        _check_positive(f"{name}[{i}]", number)
+    try:
+        return base * factor ** (rotary_dim / (rotary_dim - 2))
+    except OverflowError as error:
+        raise ValueError(
+            f"the stretched base must be finite, got base {checks.shown(base)} stretched by "
+            f"{checks.shown(factor)}"
+        ) from error

@@ -1,10 +1,15 @@
-"""`python -m ropelib` as a shell sees it: what it prints, and its exit status."""
+"""`python -m ropelib`: what it prints, and its exit status."""
 
 import json
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
+
+from ropelib.__main__ import main
+from ropelib.config import RopeConfig, layer_types, report
+from ropelib.gallery import GALLERY
 
 ROTATIONS = """
 import torch
@@ -34,15 +39,44 @@ number = 3
 
 
 @pytest.fixture
-def run(tmp_path):
+def folder(tmp_path):
     (tmp_path / "rotations.py").write_text(ROTATIONS)
     (tmp_path / "broken.py").write_text("1 / 0")
+    return tmp_path
+
+
+@pytest.fixture
+def run(folder, monkeypatch, capsys):
+    """Run a command in this process, which has imported torch already."""
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(sys, "path", sys.path.copy())
 
     def run(*arguments):
-        command = [sys.executable, "-m", "ropelib", *arguments]
-        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+        for name in ("rotations", "broken"):  # another folder's, perhaps
+            monkeypatch.delitem(sys.modules, name, raising=False)
+        try:
+            status = main(arguments)
+        except SystemExit as stop:  # argparse
+            status = stop.code
+        said = capsys.readouterr()
+        return SimpleNamespace(returncode=status, stdout=said.out, stderr=said.err)
 
-    return run
+    yield run
+    for name in ("rotations", "broken"):
+        sys.modules.pop(name, None)
+
+
+def test_a_shell_sees_status_output_and_errors(folder):
+    def shell(*arguments):
+        command = [sys.executable, "-m", "ropelib", *arguments]
+        return subprocess.run(command, cwd=folder, capture_output=True, text=True)
+
+    right = shell("diagnose", "rotations:right", "--head-dim", "32")
+    assert (right.returncode, right.stderr) == (0, "")
+    assert "This rotation is right." in right.stdout
+    absent = shell("inspect", "absent.json")
+    assert (absent.returncode, absent.stdout) == (2, "")
+    assert "absent.json" in absent.stderr and absent.stderr.count("\n") == 1
 
 
 def test_a_right_rotation_exits_with_0_and_prints_the_report(run):
@@ -122,3 +156,52 @@ def test_a_missing_configuration_exits_with_2(run):
     result = run("inspect", "absent.json")
     assert (result.returncode, result.stdout) == (2, "")
     assert "absent.json" in result.stderr and result.stderr.count("\n") == 1
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", GALLERY)
+def test_inspect_reads_its_own_gallery(run, folder, name):
+    config = GALLERY[name].config
+    (folder / "config.json").write_text(json.dumps(config))
+    result = run("inspect", "config.json")
+    assert (result.returncode, result.stderr) == (0, "")
+    expected = [report(RopeConfig.from_hf(config, kind)) for kind in layer_types(config)]
+    assert result.stdout == "\n\n".join(expected) + "\n"
+    assert result.stdout.count("Verdict: ") == (2 if "Gemma 3" in name else 1)
+
+
+def test_inspect_reads_one_kind_of_layer(run, folder):
+    config = GALLERY["Gemma 3 12B"].config
+    (folder / "config.json").write_text(json.dumps(config))
+    result = run("inspect", "config.json", "--layer-type", "sliding_attention")
+    assert result.stdout == report(RopeConfig.from_hf(config, "sliding_attention")) + "\n"
+    result = run("inspect", "config.json", "--layer-type", "other")
+    assert (result.returncode, result.stdout) == (2, "")
+    assert "layer_type must be one of" in result.stderr and result.stderr.count("\n") == 1
+
+
+def test_inspect_leaves_out_layers_that_do_not_rotate(run, folder):
+    parts = {"still": None, "moving": {"rope_theta": 5000.0}}
+    config = {key: value for key, value in LLAMA_3.items() if "rope" not in key}
+    (folder / "config.json").write_text(json.dumps(config | {"rope_parameters": parts}))
+    result = run("inspect", "config.json")
+    assert result.returncode == 0 and "moving layers" in result.stdout
+    result = run("inspect", "config.json", "--layer-type", "still")
+    assert result.returncode == 2 and "'still' do not rotate" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[" * 10_000, "nested at most 100 deep"),
+        ('{"model_type": "\\u001b[2J\\u202e", "head_dim": 7}', "is missing"),
+        ('{"head_dim": ' + "9" * 6000 + "}", "head_dim must be"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:model_type")
+def test_hostile_files_exit_with_2_and_a_line_that_is_safe_to_print(run, folder, text, message):
+    (folder / "config.json").write_text(text)
+    result = run("inspect", "config.json")
+    assert (result.returncode, result.stdout) == (2, "")
+    assert message in result.stderr and result.stderr[:-1].isprintable()
+    assert len(result.stderr) < 400

@@ -2,11 +2,17 @@
 
 import copy
 import importlib
+import importlib.util
 import inspect
 import json
 import math
+import os
+import re
 import warnings
+from fractions import Fraction
+from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
@@ -16,7 +22,7 @@ from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 from transformers.utils import logging
 
 from ropelib import apply_rotary, cos_sin, frequencies, model_types, scaling
-from ropelib.config import RopeConfig, layer_types, report
+from ropelib.config import RopeConfig, keys, layer_types, report
 from ropelib.gallery import GALLERY
 
 torch.set_num_threads(1)
@@ -661,16 +667,20 @@ BAD = [
     (llama(rope_type="linear", factor="8"), TypeError, r"\['factor'\] must be a real number"),
     (llama(rope_type="linear", factor=True), TypeError, r"\['factor'\] must be .*, got True"),
     (llama(rope_type="linear", factor=math.nan), ValueError, r"\['factor'\] must be finite"),
-    (llama(rope_type="linear", factor=0.5), ValueError, "factor must be at least 1, got 0.5"),
+    (
+        llama(rope_type="linear", factor=0.5),
+        ValueError,
+        r"\['factor'\] must be at least 1, got 0.5",
+    ),
     (llama(rope_type="cubic"), ValueError, "one of 'default', .*, got 'cubic'"),
     (llama(rope_type="axial"), ValueError, 'rope_type "axial" is not supported'),
     (llama(rope_type=3), TypeError, r"\['rope_type'\] must be a string, got 3"),
-    (llama(**YARN | {"truncate": 1}), TypeError, "truncate must be True or False, got 1"),
+    (llama(**YARN | {"truncate": 1}), TypeError, r"\['truncate'\] must be true or false, got 1"),
     (llama(**YARN | {"mscale": 1.0}), ValueError, "must be given together"),
     (
         llama(**YARN | {"original_max_position_embeddings": "4096"}),
         TypeError,
-        "original_max_position_embeddings must be an integer, got '4096'",
+        r"\['original_max_position_embeddings'\] must be an integer, got '4096'",
     ),
     (
         llama(**YARN) | {"original_max_position_embeddings": 4096},
@@ -702,7 +712,7 @@ BAD = [
     (LLAMA | {"model_type": "nanochat"}, ValueError, "is not supported: it rotates clockwise"),
     (LLAMA | {"model_type": "falcon", "alibi": True}, ValueError, "alibi is true: the model does"),
     (LLAMA | {"position_embedding_type": "nope"}, ValueError, '"nope": the model does not rotate'),
-    (LLAMA | {"rotary_dim": 2.0}, TypeError, "rotary_dim must be an integer, got 2.0"),
+    (LLAMA | {"rotary_dim": 2.5}, TypeError, "rotary_dim must be an integer, got 2.5"),
     (LLAMA | {"rotary_pct": "a"}, TypeError, "rotary_pct must be a real number, got 'a'"),
     (LLAMA | {"layer_types": "x"}, TypeError, "layer_types must be a list, got 'x'"),
     (LLAMA | {"layer_types": ["x"]}, ValueError, "layer_types must have num_hidden_layers = 32"),
@@ -713,8 +723,8 @@ BAD = [
     ),
     (
         GALLERY["SmolLM3 3B"].config | {"no_rope_layers": [2] * 36},
-        TypeError,
-        "no_rope_layers must be a list of 0 and 1",
+        ValueError,
+        r"no_rope_layers\[0\] must be at most 1, got 2",
     ),
     (
         GALLERY["EXAONE 4.0 32B"].config | {"layer_types": None, "sliding_window_pattern": "LX"},
@@ -735,7 +745,7 @@ BAD = [
     (
         GALLERY["DeepSeek-V3"].config | {"qk_nope_head_dim": "128"},
         TypeError,
-        "qk_nope_head_dim must be a real number, got '128'",
+        "qk_nope_head_dim must be an integer, got '128'",
     ),
     (
         LLAMA | {"model_type": "granite_swa", "layer_rope_theta": [1.0, 2.0]},
@@ -759,7 +769,7 @@ def test_bad_configurations_are_refused_by_key_value_and_rule(config, error, mes
 @pytest.mark.filterwarnings("ignore:.*unknown")
 def test_a_model_that_says_nothing_of_rotation_is_refused():
     with pytest.raises(ValueError, match="rope_theta is missing, and the model_type is unknown"):
-        RopeConfig.from_hf({"model_type": "bert", "hidden_size": 64, "num_attention_heads": 4})
+        RopeConfig.from_hf({"model_type": "mine", "hidden_size": 64, "num_attention_heads": 4})
 
 
 def test_layer_type_where_there_is_one_rotation():
@@ -779,12 +789,16 @@ def test_bad_files_are_refused_by_path(tmp_path):
         RopeConfig.from_hf(tmp_path)
     with pytest.raises(ValueError, match=r"must be JSON: .*cut\.json"):
         RopeConfig.from_hf(cut)
-    with pytest.raises(TypeError, match=r"JSON object: .*list\.json holds list"):
+    with pytest.raises(TypeError, match=r"must be a JSON object, got \[1\]: .*list\.json"):
         RopeConfig.from_hf(listed)
-    with pytest.raises(TypeError, match=r"must be a mapping or the path of a config.json, got int"):
+    with pytest.raises(
+        TypeError, match=r"must be a mapping or the path of a config.json, .*got int"
+    ):
         RopeConfig.from_hf(3)
-    with pytest.raises(TypeError, match="give its to_dict"):
-        RopeConfig.from_hf(CONFIG_MAPPING["llama"]())
+    with pytest.raises(
+        TypeError, match=r"have to_dict\(\) as transformers' configurations do, got type"
+    ):
+        RopeConfig.from_hf(CONFIG_MAPPING["llama"])
 
 
 def test_fields_are_checked_without_a_file():
@@ -863,3 +877,287 @@ def test_kinds_of_layers_are_listed_as_from_hf_takes_them():
         layer_types({"model_type": 3})
     with pytest.raises(ValueError, match="is not supported"):
         layer_types({"model_type": next(iter(model_types.UNSUPPORTED))})
+
+
+# Whoever gives it
+
+
+def test_transformers_objects_are_read_as_they_are():
+    config = CONFIG_MAPPING["llama"]()
+    assert RopeConfig.from_hf(config) == RopeConfig.from_hf(config.to_dict())
+    gemma = CONFIG_MAPPING["gemma3_text"]()
+    assert layer_types(gemma) == layer_types(gemma.to_dict())
+
+
+@pytest.mark.parametrize("key", ["head_dim", "num_hidden_layers", "max_position_embeddings"])
+def test_whole_numbers_may_be_written_as_floats(key):
+    whole = LLAMA | {"head_dim": 128}
+    ours = RopeConfig.from_hf(whole | {key: float(whole[key])})
+    assert ours == RopeConfig.from_hf(whole)
+    assert isinstance(ours.head_dim, int) and isinstance(ours.max_seq_len, int)
+    with pytest.raises(TypeError, match=f"{key} must be an integer, got {whole[key] + 0.5}"):
+        RopeConfig.from_hf(whole | {key: whole[key] + 0.5})
+    assert RopeConfig.from_hf(llama(**LLAMA3 | {"original_max_position_embeddings": 8192.0}))
+
+
+def test_numbers_of_numpy_and_tuples_are_read_as_json_has_them():
+    plain = RopeConfig.from_hf(LLAMA | {"layer_types": ["full_attention"] * 32})
+    same = {"rope_theta": np.float32(500_000), "hidden_size": np.int64(4096)}
+    kinds = {"layer_types": ("full_attention",) * 32}
+    assert RopeConfig.from_hf(LLAMA | same | kinds) == plain
+    assert RopeConfig.from_hf(LLAMA | {"rope_theta": Fraction(1_000_000, 2)}).base == 500_000
+
+
+def test_a_configuration_can_be_a_key():
+    first, second = (RopeConfig.from_hf(llama(**LLAMA3)) for _ in range(2))
+    other = RopeConfig.from_hf(llama(**LLAMA3 | {"factor": 4.0}))
+    assert hash(first) == hash(second) and len({first, second, other}) == 2
+
+
+def test_a_copy_of_the_options_is_kept():
+    options = {"factor": 2.0}
+    ours = RopeConfig(64, 64, 1e4, "half", rope_type="linear", scaling=options)
+    options["factor"] = 0.0
+    assert ours.scaling == {"factor": 2.0}
+
+
+def test_files_with_a_byte_order_mark_are_read(tmp_path):
+    path = tmp_path / "config.json"
+    path.write_bytes(b"\xef\xbb\xbf" + json.dumps(LLAMA).encode())
+    assert RopeConfig.from_hf(path) == RopeConfig.from_hf(LLAMA)
+
+
+BAD_TEXTS = [
+    ('{"rope_scaling": {"a": 1}, "rope_scaling": null}', "the key 'rope_scaling' stands twice"),
+    ('{"other": {"a": 1, "a": 1}}', "the key 'a' stands twice"),
+    ('{"rope_theta": NaN}', "NaN is no number of JSON"),
+    ('{"rope_theta": 1' + "0" * 400 + "}", "rope_theta must be finite"),
+    ('{"unread": ' + "9" * 5000 + ', "rope_theta": 0}', "rope_theta must be positive, got 0"),
+    ('{"unread": ' + "[" * 100 + "]" * 100 + "}", "must be nested at most 100 deep"),
+    ("[" * 100_000, "must be nested at most 100 deep"),
+    ("", "must be JSON: Expecting value"),
+]
+
+
+@pytest.mark.parametrize(("text", "message"), BAD_TEXTS)
+def test_bad_texts_are_refused_by_what_is_wrong(tmp_path, text, message):
+    path = tmp_path / "config.json"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=message):
+        RopeConfig.from_hf(path)
+
+
+def test_what_is_no_ordinary_file_is_refused_before_it_is_read(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with open(tmp_path / "sparse", "wb") as file:
+        file.truncate(2**31)
+    (tmp_path / "utf-16").write_bytes('{"a": 1}'.encode("utf-16"))
+    for path, reason in (
+        (tmp_path / "pipe", "it is no ordinary file"),
+        ("/dev/zero", "it is no ordinary file"),
+        (tmp_path, "it is no ordinary file"),
+        (tmp_path / "sparse", "it has more than 1000000 bytes"),
+        (tmp_path / "utf-16", "it is not UTF-8 at byte 0"),
+        ("no\0thing", "ValueError"),
+        ("x" * 5000, "File name too long"),
+    ):
+        with pytest.raises(ValueError, match=reason) as raised:
+            RopeConfig.from_hf(path)
+        assert "config must be a file that can be read: " in str(raised.value)
+        assert len(str(raised.value)) < 400
+
+
+def test_a_file_of_the_largest_size_is_read(tmp_path):
+    path = tmp_path / "config.json"
+    for length in (10**6, 10**6 + 1):
+        path.write_text(json.dumps(LLAMA).ljust(length))
+        if length == 10**6:
+            assert RopeConfig.from_hf(path) == RopeConfig.from_hf(LLAMA)
+    with pytest.raises(ValueError, match="it has more than 1000000 bytes"):
+        RopeConfig.from_hf(path)
+
+
+CAPS = [
+    ({"head_dim": 4098}, "head_dim must be at most 4096, got 4098"),
+    ({"hidden_size": 4098, "num_attention_heads": 1}, "head_dim must be at most 4096, got 4098"),
+    ({"num_hidden_layers": 10_001}, "num_hidden_layers must be at most 10000, got 10001"),
+    ({"max_position_embeddings": 10**16}, "must be at most 1000000000000000, got 1000000"),
+    ({"rope_theta": 1e16}, r"rope_theta must be at most 1e\+15, got 1e\+16"),
+    ({"rope_theta": 5e-324}, "rope_theta must be at least 1e-15, got 5e-324"),
+    ({"rope_theta": 10**400}, "rope_theta must be finite, got an integer of about 401 digits"),
+    ({"layer_types": ["a"] * 10_001}, "layer_types must have at most 10000 entries, got 10001"),
+    ({"rope_parameters": {str(i): {} for i in range(17)}}, "at most 16 kinds of layers, got 17"),
+]
+
+
+@pytest.mark.parametrize(("change", "message"), CAPS)
+def test_sizes_beyond_all_models_are_refused_before_they_cost(change, message):
+    with pytest.raises(ValueError, match=message):
+        RopeConfig.from_hf(LLAMA | change)
+
+
+def test_fields_beyond_all_models_are_refused_without_a_file_too():
+    good = dict(head_dim=64, rotary_dim=64, base=1e4, layout="half")
+    for change, error, message in (
+        ({"head_dim": 10**12, "rotary_dim": 10**12}, ValueError, "head_dim must be at most 4096"),
+        ({"num_layers": 10**8}, ValueError, "num_layers must be at most 10000"),
+        ({"head_dim": True}, TypeError, "head_dim must be an integer, got True"),
+        ({"max_seq_len": "a"}, TypeError, "max_seq_len must be an integer, got 'a'"),
+        ({"original_max_seq_len": 0}, ValueError, "original_max_seq_len must be positive"),
+        ({"base": 10**400}, ValueError, "base must be positive and finite, got an integer"),
+        ({"scaling": 3}, TypeError, "scaling must be a mapping, got 3"),
+        ({"rope_type": ["x"]}, ValueError, r"rope_type must be one of .*, got \['x'\]"),
+        ({"layout": None}, ValueError, "layout must be .*, got None"),
+    ):
+        with pytest.raises(error, match=message):
+            RopeConfig(**good | change)
+    assert RopeConfig(**good | {"head_dim": 4096, "rotary_dim": 4096, "num_layers": 10_000})
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_no_model_type_of_transformers_is_beyond_the_caps():
+    refused, read = {}, 0
+    for model_type in CONFIG_MAPPING.keys():
+        try:
+            config = CONFIG_MAPPING[model_type]().to_dict()
+        except Exception:  # a configuration that cannot stand without others
+            continue
+        try:
+            for kind in layer_types(config):
+                RopeConfig.from_hf(config, kind)
+            read += 1
+        except (TypeError, ValueError) as error:
+            refused[model_type] = str(error)
+    assert read > 100
+    # A share of 4 breaks a rule; what a cap refuses is a size.
+    beyond = r"at most (?!1,)|at least 1e-15|nested|that JSON has"
+    capped = {name: said for name, said in refused.items() if re.search(beyond, said)}
+    assert capped == {}
+
+
+def test_models_that_do_not_rotate_are_refused_with_the_reason():
+    from transformers import BertConfig, EsmConfig
+
+    esm = EsmConfig(vocab_size=33, position_embedding_type="absolute")
+    with pytest.raises(ValueError, match='type is "absolute": the model does not rotate'):
+        RopeConfig.from_hf(esm.to_dict() | {"rope_theta": 1e4})
+    with pytest.raises(ValueError, match='model_type is "bert": the model does not rotate'):
+        RopeConfig.from_hf(BertConfig().to_dict() | {"rope_theta": 1e4})
+    with pytest.warns(UserWarning, match="model_type 'esm' is unknown"):
+        rotary = esm.to_dict() | {"position_embedding_type": "rotary", "rope_theta": 1e4}
+        assert RopeConfig.from_hf(rotary).rotary_dim == 64
+    with pytest.raises(TypeError, match="alibi must be true or false, got 'yes'"):
+        RopeConfig.from_hf(LLAMA | {"alibi": "yes"})
+
+
+@pytest.mark.parametrize("model_type", sorted(model_types.WITHOUT_ROTATION))
+def test_what_is_said_not_to_rotate_has_no_rotation_in_transformers(model_type):
+    folder = Path(inspect.getfile(CONFIG_MAPPING[model_type])).parent
+    sources = [path.read_text() for path in folder.glob("modeling_*.py")]
+    assert sources and not any("rotary" in text.lower() for text in sources)
+
+
+SEEN = [
+    ({"model_type": "\x1b[2Jx\u202e"}, r"'\\x1b\[2Jx\\u202e'"),
+    ({"model_type": "\ud800"}, r"'\\ud800'"),
+    ({"rope_theta": "x" * 10**6}, r"got 'x+\.\.\.x+'$"),
+    ({"rope_theta": [[1] * 100] * 100}, r"got \[\[1, 1"),
+    ({"rope_scaling": {"\x1b[2J": 1, "rope_type": "default"}}, r"\['\\x1b\[2J'\] is unknown"),
+    ({"rope_parameters": {"\u202e": {"factor": 2}}}, r"rope part of \\u202e has 'factor'"),
+]
+
+
+@pytest.mark.parametrize(("change", "message"), SEEN)
+def test_messages_are_short_and_safe_for_a_terminal(change, message):
+    values = LLAMA | change
+    with pytest.raises((TypeError, ValueError)) as raised, warnings.catch_warnings():
+        warnings.simplefilter("error")
+        try:
+            for kind in layer_types(values):
+                RopeConfig.from_hf(values, kind)
+        except UserWarning as warning:
+            raise ValueError(str(warning)) from warning
+    said = str(raised.value)
+    assert raised.match(message) and said.isprintable() and len(said) < 300
+    said.encode("utf-8")
+
+
+def test_a_report_of_hostile_names_is_safe_for_a_terminal():
+    ours = RopeConfig(64, 64, 1e4, "half", model_type="\x1b[2J" * 100, layer_type="\ud800")
+    first = report(ours).splitlines()[0]
+    assert first.startswith(r"\x1b[2J") and r"\ud800 layers" in first and len(first) < 200
+    with pytest.raises(TypeError, match=r"config must be a RopeConfig, got \{\}"):
+        report({})
+
+
+def test_wrong_kinds_of_keys_and_values_are_named():
+    with pytest.raises(TypeError, match=r"the keys of rope_scaling must be strings, got 3"):
+        RopeConfig.from_hf(LLAMA | {"rope_scaling": {3: 1}})
+    with pytest.raises(TypeError, match=r"rope_theta must be a value that JSON has, got tensor"):
+        RopeConfig.from_hf(LLAMA | {"rope_theta": torch.ones(2)})
+    with pytest.raises(TypeError, match="layer_type must be a string, got 3"):
+        RopeConfig.from_hf(LLAMA, 3)
+    deep = {}
+    for _ in range(200):
+        deep = {"a": deep}
+    with pytest.raises(ValueError, match="config must be nested at most 100 deep"):
+        RopeConfig.from_hf(LLAMA | {"rope_scaling": deep})
+    endless = dict(LLAMA)
+    endless["text_config"] = endless
+    assert RopeConfig.from_hf(endless) == RopeConfig.from_hf(LLAMA)
+    assert RopeConfig.from_hf(LLAMA | {3: 1, "dtype": torch.float32}) == RopeConfig.from_hf(LLAMA)
+
+
+def test_a_default_device_without_numbers_changes_nothing():
+    ours = RopeConfig.from_hf(GALLERY["Llama 3.1 8B"].config)
+    expected = report(ours)
+    with torch.device("meta"):
+        assert report(RopeConfig.from_hf(GALLERY["Llama 3.1 8B"].config)) == expected
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    with FakeTensorMode(), pytest.raises(ValueError, match="hold numbers, got FakeTensor"):
+        report(RopeConfig.from_hf(GALLERY["Llama 3.1 8B"].config))
+
+
+def test_a_length_too_long_to_search_is_searched_as_far_as_a_moment_reaches():
+    good = dict(head_dim=128, rotary_dim=128, layout="half", max_seq_len=10**9)
+    facts = RopeConfig(**good, base=1e30).describe()
+    assert (facts["first_negative_distance"], facts["distances_searched"]) == (None, 2**20)
+    text = report(RopeConfig(**good, base=1e30))
+    assert "not negative up to 1048576, before scaling" in text
+    assert text.endswith("carries at least 1048576 of the 1000000000 tokens.")
+    text = report(RopeConfig(**good | {"max_seq_len": 2**20}, base=1e30))
+    assert text.endswith("carries all 1048576 tokens.")
+    # One that is found stands, however long the rest.
+    assert RopeConfig(**good, base=1e4).describe()["first_negative_distance"] == 1707
+
+
+def benchmark():
+    path = Path(__file__).parent.parent / "benchmarks/hostile_configs.py"
+    spec = importlib.util.spec_from_file_location("hostile_configs", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_hostile_configurations_and_files_raise_what_is_promised(tmp_path):
+    hostile = benchmark()
+    for configs in (hostile.configurations(1000, seed=1), hostile.files(tmp_path)):
+        outcomes, wrong, longest, memory, message = hostile.measure(configs)
+        assert wrong == {}
+        assert outcomes["TypeError"] and outcomes["ValueError"]
+        # Hundredths of a second here, and before there were caps minutes.
+        assert longest < 10 and memory < hostile.MOST_MEMORY and message < 600
+
+
+def test_the_table_names_what_is_there():
+    assert {rule for rule in keys.KEYS.values()} <= set(keys.RULES)
+    for rope_type in keys.ROPE_TYPES:
+        assert set(keys.rules_of(rope_type).values()) <= set(keys.RULES)
+        options = inspect.signature(keys.METHODS[rope_type]).parameters
+        read = {name for part in keys.ROPE_TYPES[rope_type].values() for name in part}
+        assert read - {"original_max_position_embeddings"} <= set(options)
+    for spellings in keys.SPELLINGS.values():
+        assert set(spellings) <= set(keys.KEYS)
+    assert set(keys.READ_BY) | set(keys.DEFAULTS) <= set(keys.KEYS)
+    assert json.loads(json.dumps(keys.table())) == keys.table()

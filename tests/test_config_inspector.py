@@ -15,15 +15,16 @@ import traitlets
 
 pytest.importorskip("anywidget")
 
-from ropelib import config as reading
-from ropelib.config import RopeConfig
+from ropelib.config import RopeConfig, keys, layer_types
 from ropelib.gallery import GALLERY
 from ropelib.widgets import ConfigInspector, base
-from ropelib.widgets.config_inspector import _MODEL_TYPES, EXAMPLES
+from ropelib.widgets.config_inspector import EXAMPLES
 
 ROOT = Path(__file__).parent.parent
 SOURCE = (ROOT / "ropelib/widgets/config_inspector.js").read_text("utf-8")
 TABLE, CODE = re.fullmatch(r"(.*?^};\n)(.*)", SOURCE, re.DOTALL | re.MULTILINE).groups()
+READER = (ROOT / "ropelib/widgets/config_reader.js").read_text("utf-8")
+PLACES = (ROOT / "ropelib/widgets/json_places.js").read_text("utf-8")
 LLAMA = {
     "model_type": "llama",
     "hidden_size": 512,
@@ -71,7 +72,7 @@ def inspect(cases):
         (pytest.fail if os.environ.get("CI") else pytest.skip)(message)
     run = subprocess.run(
         [node, "--input-type=module", "-e", _PROGRAM, (ROOT / "tests/widgets/load.mjs").as_uri()],
-        input=json.dumps({"cases": cases, "table": _MODEL_TYPES}),
+        input=json.dumps({"cases": cases, "table": keys.table()}),
         capture_output=True,
         text=True,
         timeout=120,
@@ -86,13 +87,9 @@ def from_hf(config, layer_type):
         return RopeConfig.from_hf(config, layer_type=layer_type)
 
 
-def kinds(config):
-    return list(reading._Reader(reading._text_part(config))._entries())
-
-
 def compare(configs, lengths):
     """Every number of the picture equals RopeConfig's."""
-    asked = [(c, kind, n) for c in configs for kind in kinds(c) for n in lengths]
+    asked = [(c, kind, n) for c in configs for kind in layer_types(c) for n in lengths]
     found = inspect([(json.dumps(c), kind or "", n) for c, kind, n in asked])
     assert len(found) == len(asked) > 0
     for (config, kind, seq_len), seen in zip(asked, found, strict=True):
@@ -192,7 +189,7 @@ def test_the_picture_equals_rope_config_over_random_parameters():
     ):
         assert seen["problems"], config
     types = {from_hf(config, None).rope_type for config in configs}
-    assert types == set(reading._METHODS)
+    assert types == set(keys.ROPE_TYPES)
     compare(configs, [0, 700, 9000])
 
 
@@ -326,9 +323,7 @@ REFUSED = [
 def test_what_rope_config_refuses_the_picture_refuses_and_names(changes, word):
     config = {**LLAMA, **changes}
     with pytest.raises((ValueError, TypeError)):
-        RopeConfig.from_hf(
-            config, layer_type=(kinds(config)[0] if "alibi" not in changes else None)
-        )
+        RopeConfig.from_hf(config, layer_types(config)[0])
     seen = inspect([(json.dumps(config), "", 0)])[0]
     assert seen["spec"] is None and seen["problems"]
     assert word in seen["said"][0]
@@ -336,12 +331,62 @@ def test_what_rope_config_refuses_the_picture_refuses_and_names(changes, word):
 
 
 def test_what_is_not_read_is_named():
-    scaling = {"rope_type": "linear", "factor": 2.0, "beta_fast": 32, "magic": 1}
-    seen = inspect([(json.dumps({**LLAMA, "rope_scaling": scaling, "rope_magic": 1}), "", 0)])[0]
-    assert seen["said"] == [
-        "Not read: rope_magic.",
-        "Unknown to rope type linear, so not read: rope_scaling.beta_fast, rope_scaling.magic.",
+    scaling = {"rope_type": "linear", "factor": 2.0, "beta_fast": 32, "beta_slow": 1}
+    scaling |= {"finetuned": True, "mrope_section": [1], "mrope_interleaved": True}
+    config = {**LLAMA, "rope_scaling": scaling, "rope_magic": 1, "rope_more": 2}
+    assert inspect([(json.dumps(config), "", 0)])[0]["said"] == [
+        "Not read: rope_magic, rope_more.",
+        "No effect with rope type linear: beta_fast, beta_slow.",
+        "finetuned: not read; it says how the model was trained.",
+        "mrope_interleaved, mrope_section: not read; it is about images; text rotates as without "
+        "it.",
     ]
+
+
+def test_what_the_picture_adds_to_the_notes():
+    deepseek = {**YARN, "factor": 4, "mscale": 1.0, "mscale_all_dim": 1.0}
+    config = {**LLAMA, "model_type": "deepseek_v3", "rope_scaling": deepseek}
+    assert inspect([(json.dumps(config), "", 0)])[0]["said"] == [
+        "factor × original_max_position_embeddings is 2048 tokens; max_position_embeddings says "
+        "4096.",
+        "This model multiplies its softmax scale by 1.296 on top.",
+    ]
+    hunyuan = {**LLAMA, "rope_scaling": {"type": "dynamic", "alpha": 1000}}
+    said = inspect([(json.dumps(hunyuan), "", 0)])[0]["said"]
+    assert said == ['Rope type "dynamic" is read as ntk_alpha.']
+
+
+def test_a_model_without_a_length_is_drawn_and_not_judged():
+    config = {key: value for key, value in LLAMA.items() if key != "max_position_embeddings"}
+    seen = inspect([(json.dumps(config), "", 0)])[0]
+    assert (seen["problems"], seen["length"], len(seen["inverse"])) == ([], None, 32)
+    longrope = {**config, "rope_scaling": {**LONGROPE, "factor": 4.0}}
+    assert inspect([(json.dumps(longrope), "", 0)])[0]["length"] == 512
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"rope_theta": 10**400}, "a number of at most 10¹⁵, got a number beyond 10³⁰⁸."),
+        ({"model_type": "\u202e\x1b[31m"}, r'model_type "\u{202e}\u001b[31m" is unknown'),
+        ({"rope_theta": "x" * 100_000}, "x…."),
+        ({"layer_types": [0] * 5000}, "layer_types[0] must be text, got 0."),
+        ({"rope_scaling": {"\u202e" * 500: 1}}, r"rope_scaling.\u{202e}\u{202e}\u{202e}"),
+    ],
+)
+def test_what_is_said_of_a_value_is_short_and_shows_what_it_is(change, said):
+    sentences = inspect([(json.dumps({**LLAMA, **change}), "", 0)])[0]["said"]
+    assert said in sentences[0] and max(map(len, sentences)) < 250, sentences
+
+
+def test_a_text_too_long_to_read_is_refused_at_once():
+    text = json.dumps({**LLAMA, "unread": "x" * 10**6})
+    assert inspect([(text, "", 0)])[0]["said"] == [
+        f"The text has {len(text)} characters; at most 1000000 are read, and no model needs so "
+        "many."
+    ]
+    with pytest.raises(ValueError, match=f"at most 1000000 characters, got {len(text)}"):
+        ConfigInspector(config=text).rope_config  # noqa: B018
 
 
 def test_every_example_and_its_opposite_end():
@@ -367,12 +412,28 @@ def test_words_stand_in_the_table_only():
 
 
 def test_every_mistake_has_its_sentence_and_every_sentence_its_mistake():
-    assert set(re.findall(r"\b(?:wrong|stop)\(\s*\"(\w+)\"", CODE)) == entries("problems")
-    assert set(re.findall(r"\bwarn\(\"(\w+)\"", CODE)) == entries("warnings")
-    assert set(re.findall(r"\b(?:fail|expected)\(\"(\w+)\"", CODE)) == entries("reasons")
+    refused = re.findall(r"\b(?:refuse\(|agreed\(said, )\"(\w+)\"", READER)
+    assert {*refused, "long"} == entries("problems") and 'code: "long"' in PLACES
+    noted = set(re.findall(r"\bnote\(\"(\w+)\"", READER))
+    added = set(re.findall(r"warnings\.push\({ code: \"(\w+)\"", CODE))
+    assert noted | added == entries("warnings") and len(added) == 3
+    assert set(re.findall(r"\b(?:fail|expected)\(\"(\w+)\"", PLACES)) == entries("reasons")
     assert entries("examples") == set(EXAMPLES)
-    rules = set(re.findall(r"^  (\w+): \(v\) =>", CODE, re.MULTILINE))
-    assert rules < entries("rules")
+    assert entries("rules") == set(keys.RULES) - {"any"} | {
+        *{"tiny", "above_one", "greater", "at_least"}
+    }
+
+
+def test_sentences_with_a_bound_name_that_of_the_table():
+    bounds = {"number": "10¹⁵", "tiny": "10⁻¹⁵", "dimensions": "4096", "layers": "10 000"}
+    rules = TABLE[TABLE.index("    rules: {") :]
+    for rule, bound in bounds.items():
+        assert bound in re.search(rf"^      {rule}: \"(.*)\",$", rules, re.MULTILINE)[1]
+    assert keys.MOST == {
+        **{"characters": 1_000_000, "nesting": 100, "kinds_of_layers": 16},
+        **{"number": 1e15, "dimensions": 4096, "layers": 10_000},
+    }
+    assert keys.SMALLEST == 1e-15
 
 
 # ---- Python ----
@@ -423,7 +484,7 @@ def test_bundle_is_one_module_without_imports_or_addresses():
     source = base.bundle("config_inspector")
     assert not re.search(r"^\s*import\b", source, re.MULTILINE) and "innerHTML" not in CODE
     assert re.findall(r"https?://[^\"'\s]+", source) == ["http://www.w3.org/2000/svg"]
-    assert len(source.encode()) < 72_000
+    assert len(source.encode()) < 82_000
     for trait in set(ConfigInspector().keys) - set(base.RopeWidget().keys):
         assert f'model.get("{trait}")' in source, trait
 
@@ -526,3 +587,57 @@ def test_the_keyboard_reaches_everything(page):
     page.evaluate("model.set('config', model.get('examples').gpt_oss)")
     settle(page)
     assert "must be one of" in page.locator('[role="alert"]').inner_text()
+
+
+def without(config, *names):
+    return {key: value for key, value in config.items() if key not in names}
+
+
+def test_what_no_model_has_is_drawn_without_nan_or_refused(page):
+    shown = [
+        without(LLAMA, "max_position_embeddings"),
+        {**without(LLAMA, "max_position_embeddings"), "rope_scaling": {**LONGROPE, "factor": 4.0}},
+        {**LLAMA, "rope_theta": 1e-15},
+        {**LLAMA, "rope_theta": 1e15, "max_position_embeddings": 10**15},
+        {**LLAMA, "head_dim": 2},
+        {**LLAMA, "rope_scaling": {"type": "proportional", "partial_rotary_factor": 0.001}},
+        {**LLAMA, "rope_scaling": {"type": "linear", "factor": 1e15}},
+    ]
+    for config in shown:
+        page.evaluate("(text) => model.set('config', text)", json.dumps(config))
+        settle(page)
+        assert page.locator('[role="alert"]').count() == 0
+        drawn = page.locator(".rope-config-plot").inner_html()
+        assert "NaN" not in drawn and "Infinity" not in re.sub(r'data-value="\w+"', "", drawn)
+        assert page.locator("[data-report=wave]").count() == (config.get("head_dim", 64) // 2)
+    page.evaluate(
+        "(text) => model.set('config', text)", json.dumps({**LLAMA, "rope_theta": 5e-324})
+    )
+    settle(page)
+    alert = page.locator('[role="alert"]').inner_text()
+    assert "rope_theta must be a number of at least 10⁻¹⁵, got 5e-324" in alert
+
+
+def test_without_a_length_nothing_is_judged(page):
+    text = json.dumps(without(LLAMA, "max_position_embeddings"))
+    page.evaluate("(text) => model.set('config', text)", text)
+    settle(page)
+    said = page.locator('[data-text="verdict"]').inner_text()
+    assert said.startswith("32 pairs turn. No length is stated, so none can be judged.")
+    assert math.isnan(report(page, "never_turn_count"))
+    assert page.locator(".rope-wave-never[data-report=wave]").count() == 0
+    assert page.locator(".rope-context-line").get_attribute("d") == ""
+
+
+def test_a_paste_too_long_to_read_is_said_and_not_taken(page):
+    box = page.locator('[data-control="config"]')
+    before = box.input_value()
+    box.focus()
+    page.keyboard.insert_text("x" * 10**6)
+    alert = page.locator('[role="alert"]').inner_text()
+    assert f"The text has {10**6 + len(before)} characters; at most 1000000 are read" in alert
+    assert box.input_value() == before
+    box.press("End")
+    page.keyboard.insert_text(" ")
+    settle(page)
+    assert page.locator('[role="alert"]').count() == 0

@@ -39,6 +39,26 @@ def test_distances_of_any_shape_and_sign():
         torch.testing.assert_close(measure(inv_freq(8), -grid), flat.reshape(2, 3))
 
 
+def test_far_distances_are_not_rounded():
+    # float32 has no 2 ** 24 + 1; one token is a radian of the first pair.
+    far = 2**24 + 1
+    for value in (cosine_mean(inv_freq(2), torch.tensor([far])), cosine_mean(inv_freq(2), [far])):
+        assert float(value) == pytest.approx(math.cos(far), abs=1e-12)
+
+
+def test_a_default_device_without_numbers_changes_nothing():
+    with torch.device("meta"):
+        assert first_negative_distance(inv_freq(128), 5000) == 1707
+        assert smallest_base(128, 1000, [4200.0, 4300.0]) == 4300.0
+
+
+@pytest.mark.parametrize("rotary_dim", [2, 128, 2**20])
+def test_the_memory_of_a_search_does_not_grow_with_the_width(rotary_dim):
+    turns = inv_freq(rotary_dim) if rotary_dim < 2**20 else torch.full((2**19,), 1.0).double()
+    first = 2 if rotary_dim != 128 else 1707
+    assert first_negative_distance(turns, 5000) == first
+
+
 def test_no_score_exceeds_the_bound():
     generator = torch.Generator().manual_seed(0)
     turns = inv_freq(64)

@@ -1,4 +1,5 @@
 import math
+import sys
 
 import mpmath
 import pytest
@@ -51,6 +52,7 @@ def test_turns_count_wavelengths():
     ("rotary_dim", "message"),
     [
         (7, "rotary_dim must be even, got 7"),
+        (1, "rotary_dim must be even, got 1"),
         (0, "rotary_dim must be positive, got 0"),
         (-2, "rotary_dim must be positive, got -2"),
     ],
@@ -78,6 +80,15 @@ def test_rotary_dim_above_head_dim_is_refused():
 def test_base_must_be_positive_and_finite(base):
     with pytest.raises(ValueError, match=f"base must be positive and finite, got {base}"):
         inv_freq(4, base)
+
+
+def test_bases_at_the_ends_of_a_float_have_finite_frequencies_or_are_refused():
+    for base in (sys.float_info.max, sys.float_info.min):
+        assert inv_freq(4096, base).isfinite().all()
+    with pytest.raises(ValueError, match=r"base must be at least 2\.2250.*e-308, got 5e-324"):
+        inv_freq(4, 5e-324)
+    with pytest.raises(ValueError, match="positive and finite, got an integer of about 401 digits"):
+        inv_freq(4, 10**400)
 
 
 def test_base_must_be_a_number():

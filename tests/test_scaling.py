@@ -673,3 +673,52 @@ def test_yarn_mscale_checks_its_numbers():
         scaling.yarn_mscale(0)
     with pytest.raises(TypeError, match="mscale must be a real number"):
         scaling.yarn_mscale(2.0, "1")
+
+
+def test_yarn_takes_a_ramp_of_no_width():
+    # Both edges at the same number of turns: pairs before it are kept, those after it slowed.
+    options = dict(factor=4.0, original_max_seq_len=4096, truncate=False)
+    scaled, _ = scaling.yarn(64, **options, beta_fast=8.0, beta_slow=8.0)
+    ratio = scaled / frequencies.inv_freq(64)
+    turns = frequencies.turns(frequencies.inv_freq(64), 4096)
+    assert torch.equal(ratio[turns > 8], torch.ones_like(ratio[turns > 8]))
+    torch.testing.assert_close(ratio[turns < 8], torch.full_like(ratio[turns < 8], 0.25))
+
+
+@pytest.mark.parametrize(
+    ("method", "options", "message"),
+    [
+        (scaling.ntk_alpha, {"alpha": 1e308}, r"the stretched base must be finite, got base 10000"),
+        (scaling.ntk_aware, {"factor": 1e200}, "the stretched base must be finite"),
+        (scaling.ntk_fixed, {"factor": 1e308}, "base must be positive and finite, got inf"),
+        (scaling.linear, {"factor": 10**400}, "factor must be finite, got an integer of about 401"),
+        (scaling.linear, {"factor": 2.0, "base": 10**400}, "base must be positive and finite, got"),
+        (
+            scaling.linear,
+            {"factor": 2.0, "base": 5e-324},
+            "base must be at least 2.2",
+        ),
+        (scaling.ntk_aware, {"factor": 2.0, "base": 10**400}, "base must be positive and finite"),
+        (scaling.ntk_fixed, {"factor": 2.0, "base": 10**400}, "base must be positive and finite"),
+        (
+            scaling.yarn,
+            {"factor": 2.0, "original_max_seq_len": 2**63},
+            "original_max_seq_len must be at most 9223372036854775807",
+        ),
+        (
+            scaling.yarn,
+            {"factor": 2.0, "original_max_seq_len": 512, "beta_fast": 1e308, "beta_slow": 1e308},
+            "the ramp from .* turns must lie within the head",
+        ),
+    ],
+)
+def test_numbers_that_leave_the_range_of_a_float_are_refused_in_words(method, options, message):
+    with pytest.raises(ValueError, match=message):
+        method(4, **options)
+
+
+def test_the_slowest_turns_there_are_end_the_ramp_at_the_last_pair():
+    options = dict(factor=4.0, original_max_seq_len=512)
+    slowest, _ = scaling.yarn(64, **options, beta_slow=5e-324)
+    slow, _ = scaling.yarn(64, **options, beta_slow=1e-12)
+    assert torch.equal(slowest, slow)

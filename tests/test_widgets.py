@@ -48,21 +48,54 @@ def test_bundle_is_one_small_module_without_imports(name):
 @pytest.mark.parametrize(
     "line",
     [
-        'import { other } from "./other.js";',
         'import "./side_effect.js";',
+        'import whole from "./kit.js";',
         'export { a } from "./kit.js";',
         'export * from "./kit.js";',
         'const late = await import("./kit.js");',
     ],
 )
 def test_bundle_refuses_any_other_import(line):
-    with pytest.raises(ValueError, match=r"may import only from \./kit\.js"):
-        base._join("export const a = 1;\n", f'import {{ a }} from "./kit.js";\n{line}\n')
+    sources = {"kit": "export const a = 1;\n", "own": f'import {{ a }} from "./kit.js";\n{line}\n'}
+    with pytest.raises(ValueError, match=r"only names from a file beside it, got .* in own\.js"):
+        base._join("own", sources)
 
 
-def test_bundle_refuses_a_renamed_import():
-    with pytest.raises(ValueError, match=r"must keep their name, got \{a as b\}"):
-        base._join("export const a = 1;\n", 'import { a as b } from "./kit.js";\n')
+@pytest.mark.parametrize(
+    ("own", "message"),
+    [
+        ('import { a as b } from "./kit.js";\n', r"kit\.js must keep their name, got \{a as b\}"),
+        (
+            'import { a } from "./other.js";\n',
+            r"own\.js must import .* beside it, got \./other\.js",
+        ),
+        ('import { b } from "./kit.js";\n', r"own\.js imports b, which kit\.js does not export"),
+        (
+            'import { c } from "./ring.js";\n',
+            r"must not import each other, got own\.js in a circle",
+        ),
+        (
+            'import { a } from "./kit.js";\nconst d = 1;\n',
+            r"declared once, got d in kit\.js and own",
+        ),
+    ],
+)
+def test_bundle_refuses_what_would_break_in_the_page(own, message):
+    sources = {"kit": "export const a = 1;\nconst d = 2;\n", "own": own}
+    sources["ring"] = 'import { e } from "./own.js";\nexport const c = 1;\n'
+    sources["own"] += "export const e = 1;\n"
+    with pytest.raises(ValueError, match=message):
+        base._join("own", sources)
+
+
+def test_bundle_has_each_file_once_and_before_who_asks_for_it():
+    sources = {
+        "kit": "export const a = 1;\n",
+        "part": 'import { a } from "./kit.js";\nexport function b() {}\n',
+        "own": 'import { a } from "./kit.js";\nimport { b } from "./part.js";\nexport default b;\n',
+    }
+    expected = "const a = 1;\nfunction b() {}\nexport default b;\n"
+    assert base._join("own", sources) == expected
 
 
 def test_style_is_palette_then_rules_scoped_to_the_widget():

@@ -22,6 +22,9 @@ import {
   commit,
   watch,
 } from "./kit.js";
+import { readConfig, same } from "./config_reader.js";
+import { parseJson } from "./json_places.js";
+import { frequencies, shownLength, turningPairs } from "./scaled_frequencies.js";
 
 export const WORDS = {
   en: {
@@ -50,8 +53,10 @@ export const WORDS = {
     lengthLine: "text {value}",
     originalLine: "trained {value}",
     endless: "∞",
+    beyondFloat: "a number beyond 10³⁰⁸",
     unreadable: "This text cannot be read as a rotary configuration yet: the reason stands below it.",
     verdict: "<b>{never} of {pairs}</b> pairs never complete a turn within {length} tokens.",
+    verdictOpen: "<b>{pairs} pairs</b> turn. No length is stated, so none can be judged.",
     verdictAll: "<b>Every pair</b> completes a turn within {length} tokens: {pairs} of {pairs}.",
     noScaling: "Nothing is scaled: each pair turns as fast as the base says.",
     linear: "Every pair is slowed {factor} times, the fast ones as well.",
@@ -92,19 +97,30 @@ export const WORDS = {
     of: "{count} of {total}",
     place: "Line {line}, column {column}: {reason}.",
     problems: {
+      long: "The text has {value} characters; at most {most} are read, and no model needs so many.",
       object: "A configuration is one JSON object, {…}; got {value}.",
-      missing: "{key} is missing; rope type {type} needs it, {rule}.",
+      missing: "{keys} must be given with rope type {type}.",
+      missingBase: "rope_theta is missing, and the model_type is unknown, so no base can be assumed.",
+      missingLayers: "layer_types is missing: it says which layers rotate.",
+      scaledByDefault: "rope_parameters is missing, and transformers' default for model_type {value} is not to leave frequencies as they are.",
       rule: "{key} must be {rule}, got {value}.",
+      entries: "{key} must have at most {most} entries, got {value}.",
+      layers: "{key} must have one entry per layer, {wanted} here, got {value}.",
+      layerBases: "layer_rope_theta must have one base besides 0 to be read, got {value}.",
+      perLayer: "per_layer_config must map the index of a layer to an object, got the key {value}.",
+      severalWidths: "head_dim must be one number for all layers of a kind, got {value} in per_layer_config.",
       length: "{key} must have one number per pair, {wanted} here, got {value}.",
       disagree: "{key} is {value}, but {other} is {otherValue}: they must agree.",
+      widths: "{key} makes {value} dimensions rotate, but {other} {otherValue}: they must agree.",
       outside: "{key} is {value} outside of rope_parameters, and no set inside repeats it.",
       mixed: "rope_parameters must be flat or hold one set per kind of layer, got both: {keys}.",
       lost: "{keys}: given, but the rope type is default or not named.",
+      unknown: "{key} is unknown; rope type {type} reads {known}.",
       type: "{key} must be one of {known}, got {value}.",
+      unsupportedType: "Rope type {value} is not computed here: {why}.",
       headDim: "head_dim is missing, and so is hidden_size or num_attention_heads to compute it from.",
       divide: "hidden_size must be a multiple of num_attention_heads where head_dim is missing, got {value} and {otherValue}.",
       rotaryDim: "rotary_dim must be even, at least 2 and at most {most} here, got {value}.",
-      widths: "{key} makes {value} dimensions rotate, but {other} {otherValue}: they must agree.",
       pairs: "rotary_dim must be greater than 2 with rope type {type}, got 2.",
       order: "{key} must be {rule} {other}, got {value} and {otherValue}.",
       alone: "{key} must come with its twin: mscale and mscale_all_dim are given together or not at all.",
@@ -112,14 +128,15 @@ export const WORDS = {
       layerType: "The kind of layer must be one of {known}, got {value}.",
       still: "Layers of kind {value} have null as rope_parameters: they do not rotate.",
       unsupported: "model_type {value} is not computed here: {why}.",
-      noRotation: "This model does not rotate: its position embedding is {value}.",
+      noRotation: "This model does not rotate: its {key} is {value}.",
     },
     warnings: {
-      unknownKeys: "Unknown to rope type {type}, so not read: {keys}.",
-      unreadKeys: "Not read: {keys}.",
+      no_effect: "No effect with rope type {type}: {keys}.",
+      unread: "Not read: {keys}.",
+      aside: "{keys}: not read; it {why}.",
       beside: "No effect beside attention_factor: {keys}.",
       assumed: "{key} is not given; {value} is assumed, {why}.",
-      alias: "{key} {value} is read as {meant}.",
+      alias: "Rope type {value} is read as {meant}.",
       softmax: "This model multiplies its softmax scale by {value} on top.",
       reach: "factor × original_max_position_embeddings is {reach} tokens; max_position_embeddings says {max}.",
       model: "model_type {value} is unknown here; layout half is assumed.",
@@ -130,20 +147,27 @@ export const WORDS = {
     },
     rules: {
       number: "a number of at most 10¹⁵",
+      tiny: "a number of at least 10⁻¹⁵",
       positive: "a number greater than 0",
-      aboveOne: "a number greater than 1",
-      atLeastOne: "a number of at least 1",
+      above_one: "a number greater than 1",
+      at_least_one: "a number of at least 1",
+      not_negative: "a number of at least 0",
       count: "a whole number of at least 1",
-      countAboveOne: "a whole number of at least 2",
+      count_or_zero: "a whole number of at least 0",
+      dimensions: "a whole number from 1 to 4096",
+      layers: "a whole number from 1 to 10 000",
+      switch: "0 or 1",
       share: "a number greater than 0 and at most 1",
       boolean: "true or false",
       text: "text",
-      object: "an object or null",
-      list: "a list of numbers",
-      no_rope_layers: "a list of one 0 or 1 per layer",
-      layer_types: "a list of one name per layer",
+      mapping: "an object or null",
+      positives: "a list of numbers",
+      bases: "a list of one number per layer",
+      switches: "a list of one 0 or 1 per layer",
+      names: "a list of one name per layer",
+      pattern: "a whole number or a text of L and G",
       greater: "greater than",
-      atLeast: "at least",
+      at_least: "at least",
     },
     reasons: {
       empty: "there is no text yet",
@@ -156,497 +180,17 @@ export const WORDS = {
       string: "this text in quotes does not end on its line or holds a bad escape",
       rest: "nothing may follow the configuration, found {found}",
       twice: "the key {found} stands here a second time",
-      deep: "this is nested more than 100 deep",
+      deep: "this is nested more than {most} deep",
     },
   },
 };
 
-// What each rope type reads besides COMMON; as transformers 5.23.0, modeling_rope_utils.py, checks it.
-const KEYS = {
-  default: "",
-  linear: "factor",
-  dynamic: "factor",
-  yarn: "factor original_max_position_embeddings attention_factor beta_fast beta_slow mscale mscale_all_dim truncate",
-  llama3: "factor original_max_position_embeddings low_freq_factor high_freq_factor",
-  longrope: "factor original_max_position_embeddings attention_factor short_factor long_factor",
-  proportional: "factor",
-  ntk_alpha: "alpha",
-};
-const COMMON = "rope_type type rope_theta partial_rotary_factor mrope_section mrope_interleaved finetuned";
-const TOP =
-  "rope_scaling rope_parameters rope_theta rotary_emb_base rotary_pct rope_pct rotary_dim " +
-  "partial_rotary_factor qk_rope_head_dim rope_interleave no_rope_layers no_rope_layer_interval " +
-  "rope_local_base_freq global_rope_theta local_rope_theta";
-const ALIASES = { __proto__: null, su: "longrope", mrope: "default" };
-// No model comes near; more would make the page, not the reader, think.
-const MOST_DIMENSIONS = 4096;
-const MOST_LAYERS = 10000;
-const SIZES = {
-  hidden_size: ["hidden_size", "n_embd", "d_model"],
-  num_attention_heads: ["num_attention_heads", "n_head"],
-  num_hidden_layers: ["num_hidden_layers", "n_layer", "num_layers"],
-  max_position_embeddings: ["max_position_embeddings", "n_positions", "seq_length"],
-  head_dim: ["head_dim", "kv_channels"],
-  local: ["rope_local_base_freq", "local_rope_theta"],
-};
-const has = (names, name) => names.split(" ").includes(name);
-const ORIGINAL = "original_max_position_embeddings";
-
-// ---- reading JSON, with the place of the first mistake ----
-
-// JSON.parse names no place in some browsers and drops the first of two equal keys.
-export function parseJson(text) {
-  let at = 0;
-  const opened = [];
-  const lineOf = (where) => text.slice(0, where).split("\n").length;
-  const fail = (code, details = {}, where = at) => {
-    const column = where - text.lastIndexOf("\n", where - 1);
-    throw { problem: { code, table: "reasons", ...details, line: lineOf(where), column } };
-  };
-  const token = (pattern) => {
-    pattern.lastIndex = at;
-    return pattern.exec(text)?.[0];
-  };
-  const skip = () => (at += token(/[ \t\r\n]*/y).length);
-  const expected = (code, details) => {
-    if (at >= text.length) fail("end", { opened: lineOf(opened.at(-1) ?? 0) });
-    fail(code, { found: token(/[\w.+-]+|[^]/uy), ...details });
-  };
-  const readString = () => {
-    const whole = token(/"(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"/y);
-    if (whole === undefined) {
-      if (/^"(?:[^"\\\n]|\\.)*$/.test(text.slice(at))) fail("end", { opened: lineOf(at) }, text.length);
-      fail("string");
-    }
-    at += whole.length;
-    return JSON.parse(whole);
-  };
-  // Items with commas between them, then the closing bracket.
-  const readItems = (closing, readItem) => {
-    if (opened.push(at) > 100) fail("deep");
-    at += 1;
-    skip();
-    for (let first = true; text[at] !== closing; first = false) {
-      if (!first) {
-        if (text[at] !== ",") expected("comma", { closing });
-        at += 1;
-        skip();
-        if (text[at] === closing) fail("trailing", { closing });
-      }
-      readItem();
-      skip();
-    }
-    at += 1;
-    opened.pop();
-  };
-  const readValue = () => {
-    skip();
-    if (text[at] === '"') return readString();
-    if (text[at] === "[") {
-      const list = [];
-      readItems("]", () => list.push(readValue()));
-      return list;
-    }
-    if (text[at] === "{") {
-      const entries = new Map();
-      readItems("}", () => {
-        if (text[at] !== '"') expected("key");
-        const where = at;
-        const key = readString();
-        if (entries.has(key)) fail("twice", { found: key }, where);
-        skip();
-        if (text[at] !== ":") expected("colon");
-        at += 1;
-        entries.set(key, readValue());
-      });
-      return Object.fromEntries(entries);
-    }
-    const word = token(/[\w.+-]+/y);
-    if (!/^(true|false|null|-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?)$/.test(word ?? "")) expected("value");
-    at += word.length;
-    return JSON.parse(word);
-  };
-  try {
-    if (!text.trim()) fail("empty");
-    const value = readValue();
-    skip();
-    if (at < text.length) expected("rest");
-    return { value, problem: null };
-  } catch (error) {
-    if (!error.problem) throw error;
-    return { value: null, problem: error.problem };
-  }
-}
-
-// ---- reading the configuration ----
-
-const RULES = {
-  positive: (v) => v > 0,
-  aboveOne: (v) => v > 1,
-  atLeastOne: (v) => v >= 1,
-  count: (v) => Number.isInteger(v) && v >= 1,
-  countAboveOne: (v) => Number.isInteger(v) && v >= 2,
-  share: (v) => v > 0 && v <= 1,
-};
-const isObject = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
-const isNumber = (value) => typeof value === "number" && Math.abs(value) <= 1e15;
-const given = (value) => value !== undefined && value !== null;
-const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
-
-// Which layers of the chosen kind rotate, and which rotate in no way; null where nobody says.
-export function layerPattern(config, layerType, sets, table) {
-  const model = config.model_type;
-  const total = SIZES.num_hidden_layers.map((key) => config[key]).find(given);
-  if (!RULES.count(total) || total > MOST_LAYERS) return { total: null, rotating: null, still: [] };
-  const layers = Array.from({ length: total }, (_, i) => i);
-  const window = (local) => (local ? "sliding_attention" : "full_attention");
-  const pattern = config.sliding_window_pattern ?? config._sliding_window_pattern ?? table.patterns[model];
-  const bert = /^modernbert/.test(model) && (config.global_attn_every_n_layers ?? 3);
-  let kinds = Array.isArray(config.layer_types) ? config.layer_types : null;
-  if (!kinds && bert) kinds = layers.map((i) => window(i % bert));
-  else if (!kinds && RULES.count(pattern)) kinds = layers.map((i) => window((i + 1) % pattern));
-  else if (!kinds && pattern) kinds = layers.map((i) => window(pattern[i % pattern.length] === "L"));
-  const interval = config.no_rope_layer_interval ?? 4;
-  let on = () => true;
-  // The name misleads: a 1 is a layer that rotates.
-  if (config.no_rope_layers?.length) on = (i) => config.no_rope_layers[i] === 1;
-  else if (table.no_rope_layers.includes(model)) on = (i) => (i + 1) % interval !== 0;
-  const slidingOnly =
-    table.sliding_only.includes(model) && (model === "cohere2" || config.sliding_window !== null) && kinds;
-  const turns = (i) =>
-    on(i) &&
-    !/^(linear_attention|conv|mamba|recurrent)$/.test(kinds?.[i]) &&
-    (!slidingOnly || kinds[i] === "sliding_attention") &&
-    sets[kinds?.[i]]?.values !== null;
-  const known = kinds || !layerType;
-  const rotating = known ? layers.filter((i) => turns(i) && (!layerType || kinds[i] === layerType)) : null;
-  return { total, rotating, still: layers.filter((i) => !turns(i)) };
-}
-
-// Everything that the text says: problems stop the reading, warnings stand beside the picture.
-// The rules are those of ropelib/config.py; `table` is ropelib/model_types.py.
-export function readConfig(whole, layerType, table) {
-  const [problems, warnings] = [[], []];
-  const result = { problems, warnings, layerTypes: [], layerType, spec: null };
-  const wrong = (code, details) => problems.push({ code, ...details });
-  const stop = (code, details) => (wrong(code, details), result);
-  const warn = (code, details) => warnings.push({ code, ...details });
-  const assume = (key, value, why) => (warn("assumed", { key, value, why }), value);
-  // A number that keeps its rule; the fallback where there is none; NaN after a problem was told.
-  const take = (values, key, rule, fallback, path = "", type = "") => {
-    const value = values[key];
-    if (isNumber(value) && RULES[rule](value)) return value;
-    if (given(value)) wrong("rule", { key: path + key, value, rule: isNumber(value) ? rule : "number" });
-    else if (fallback !== undefined) return fallback;
-    else wrong("missing", { key: path + key, type, rule });
-    return NaN;
-  };
-  const agree = (key, value, other, otherValue) => {
-    if (!given(value) || !given(otherValue) || same(value, otherValue)) return;
-    wrong("disagree", { key, value, other, otherValue });
-  };
-  if (!isObject(whole)) return stop("object", { value: whole });
-
-  let config = whole;
-  const inner = ["text_config", "language_config", "llm_config"].find((key) => isObject(whole[key]));
-  if (inner) {
-    config = { model_type: whole.model_type, ...whole[inner] };
-    for (const key of Object.keys(whole).filter((name) => has(TOP, name) && given(whole[name]))) {
-      const [value, otherValue] = [whole[key], config[key]];
-      if (!same(value, otherValue)) wrong("disagree", { key, value, other: `${inner}.${key}`, otherValue });
-    }
-  }
-  const model = config.model_type;
-  if (given(model) && typeof model !== "string") return stop("rule", { key: "model_type", value: model, rule: "text" });
-  if (Object.hasOwn(table.unsupported, model)) {
-    return stop("unsupported", { value: model, why: table.unsupported[model] });
-  }
-  const other = config.alibi === true ? "alibi" : config.position_embedding_type;
-  if (other === "alibi" || other === "nope") return stop("noRotation", { value: other });
-  const known = table.interleaved.includes(model) || table.half.includes(model);
-  const lookUp = (name) => (Object.hasOwn(table[name], model) ? table[name][model] : undefined);
-  const unread = Object.keys(config).filter(
-    (key) => /rope|rotary|yarn|ntk|alibi/i.test(key) && given(config[key]) && config[key] !== false && !has(TOP, key),
-  );
-  if (unread.length) warn("unreadKeys", { keys: unread });
-  // One value under any of its names.
-  const size = (name) => {
-    const keys = SIZES[name].filter((key) => given(config[key]));
-    keys.slice(1).forEach((key) => agree(keys[0], config[keys[0]], key, config[key]));
-    return keys[0];
-  };
-
-  // Old style: rope_scaling, base and share beside it. New style: all in rope_parameters, perhaps
-  // one set per kind of layer.
-  for (const key of ["rope_scaling", "rope_parameters"]) {
-    if (given(config[key]) && !isObject(config[key])) wrong("rule", { key, value: config[key], rule: "object" });
-  }
-  if (problems.length) return result;
-  const { rope_scaling: scaling, rope_parameters: parameters } = config;
-  const typeOf = (values) => ALIASES[values?.rope_type ?? values?.type] ?? values?.rope_type ?? values?.type;
-  const path = parameters ? "rope_parameters." : "rope_scaling.";
-  const flat = { values: { ...scaling, ...parameters }, path };
-  let sets = { "": flat };
-  if (Object.values(parameters ?? {}).some(isObject)) {
-    const loose = Object.keys(parameters).filter((key) => given(parameters[key]) && !isObject(parameters[key]));
-    if (loose.length) return stop("mixed", { keys: loose.map((key) => path + key) });
-    const entries = Object.entries(parameters);
-    sets = Object.fromEntries(entries.map(([kind, values]) => [kind, { values, path: `${path}${kind}.` }]));
-    // What stands outside must be said again by one of the sets.
-    const outside = { ...scaling, ...(given(config.rope_theta) ? { rope_theta: config.rope_theta } : {}) };
-    const inside = Object.values(parameters).filter(isObject);
-    for (const [key, value] of Object.entries(outside)) {
-      if (key === "rope_theta" && inside.some((values) => !given(values[key]))) continue;
-      const repeats = key === "type" || key === "rope_type" ? (v) => typeOf(v) === typeOf(scaling) : (v) => same(v[key], value);
-      if (given(value) && !inside.some(repeats)) wrong("outside", { key, value });
-    }
-  } else {
-    for (const key of Object.keys((parameters && scaling) ?? {})) {
-      if (key === "type" || key === "rope_type") agree(`rope_scaling.${key}`, typeOf(scaling), `${path}rope_type`, typeOf(parameters));
-      else agree(`rope_scaling.${key}`, scaling[key], path + key, parameters[key]);
-    }
-    // One base for sliding layers, another for the rest; ModernBERT scales both, Gemma the second.
-    const bert = /^modernbert/.test(model) || given(config.local_rope_theta);
-    const local = SIZES.local.find((key) => given(config[key]));
-    if (local || lookUp("two_bases")) {
-      const [globalBase, localBase] = lookUp("two_bases") ?? [];
-      if (bert) agree("global_rope_theta", config.global_rope_theta, `${path}rope_theta`, flat.values.rope_theta);
-      const base = bert && given(config.global_rope_theta) ? "global_rope_theta" : "rope_theta";
-      const values = bert ? { ...flat.values, rope_theta: null } : {};
-      sets = {
-        full_attention: { ...flat, base, fallback: globalBase },
-        sliding_attention: { values, path, base: local ?? SIZES.local[0], fallback: localBase },
-      };
-    } else if (model === "olmo3") {
-      const values = { rope_theta: flat.values.rope_theta };
-      sets = { full_attention: flat, sliding_attention: { values, path } };
-    }
-  }
-  result.layerTypes = Object.keys(sets).filter(Boolean);
-  // A model with one rotation may still be asked about one kind of layer.
-  const chosen = sets[""] ? "" : layerType || result.layerTypes[0];
-  const listed = Array.isArray(config.layer_types) ? config.layer_types : [];
-  const kinds = sets[""] ? listed : result.layerTypes;
-  if (layerType && !kinds.includes(layerType)) return stop("layerType", { value: layerType, known: kinds });
-  result.layerType = layerType || chosen;
-  const set = sets[chosen];
-  const { values } = set;
-  if (values === null) return stop("still", { value: chosen });
-
-  const typeKey = `${set.path}${given(values.rope_type) ? "rope_type" : "type"}`;
-  const written = values.rope_type ?? values.type;
-  agree(typeKey, given(values.rope_type) ? typeOf(values) : null, `${set.path}type`, ALIASES[values.type] ?? values.type);
-  let type = typeOf(values) ?? "default";
-  if (type === "dynamic" && values.alpha) type = "ntk_alpha"; // HunYuan's files call it dynamic
-  if (given(written) && type !== written) warn("alias", { key: typeKey, value: written, meant: type });
-  if (typeof type !== "string" || !Object.hasOwn(KEYS, type)) return stop("type", { key: typeKey, value: written, known: Object.keys(KEYS) });
-  const reads = `${COMMON} ${KEYS[type]}`;
-  const unknown = Object.keys(values).filter((key) => !has(reads, key) && given(values[key]));
-  const lost = type === "default" && unknown.filter((key) => has(Object.values(KEYS).join(" "), key));
-  if (lost.length) wrong("lost", { keys: lost.map((key) => set.path + key) });
-  else if (unknown.length) warn("unknownKeys", { type, keys: unknown.map((key) => set.path + key) });
-  const read = (key, rule, fallback) => take(values, key, rule, fallback, set.path, type);
-
-  // Base, width, context.
-  const spec = { type };
-  const baseRule = type === "yarn" ? "aboveOne" : "positive";
-  const bases = set.base ? [set.base] : ["rope_theta", "rotary_emb_base"];
-  if (chosen === "") for (const key of bases) agree(key, config[key], `${set.path}rope_theta`, values.rope_theta);
-  agree(bases[0], config[bases[0]], bases[1], config[bases[1]]);
-  const baseKey = bases.find((key) => given(config[key]));
-  if (given(values.rope_theta)) spec.base = read("rope_theta", baseRule);
-  else if (baseKey) spec.base = take(config, baseKey, baseRule);
-  else if (!known && !set.fallback) wrong("missing", { key: "rope_theta", type, rule: baseRule });
-  else spec.base = assume(set.base ?? "rope_theta", set.fallback ?? lookUp("bases") ?? 1e4, "model");
-  const latent = given(config.qk_rope_head_dim);
-  const wide = chosen === "full_attention" && given(config.global_head_dim) && "global_head_dim";
-  const headKey = latent ? "qk_rope_head_dim" : wide || size("head_dim");
-  const [width, heads] = [size("hidden_size"), size("num_attention_heads")];
-  if (headKey) spec.headDim = take(config, headKey, "count");
-  else if (model === "gemma4_text" && chosen === "full_attention") spec.headDim = assume("global_head_dim", 512, "model");
-  else if (lookUp("head_dims")) spec.headDim = assume("head_dim", lookUp("head_dims"), "model");
-  else if (width && heads) {
-    const [value, otherValue] = [take(config, width, "count"), take(config, heads, "count")];
-    if (value % otherValue) wrong("divide", { value, otherValue });
-    spec.headDim = value / otherValue;
-  } else return stop("headDim");
-  const { headDim } = spec;
-  // All that is said of the rotated width must come to the same; a share in latent attention is one
-  // of the whole head. But p-RoPE spreads its frequencies over all of it and stops the slow ones.
-  const proportional = type === "proportional";
-  if (proportional) {
-    const part = given(values.partial_rotary_factor) ? values : config;
-    spec.turning = Math.floor((take(part, "partial_rotary_factor", "share", 1) * headDim) / 2);
-  }
-  const said = latent || proportional ? [["qk_rope_head_dim", headDim]] : [];
-  const fullWidth = headDim + (latent ? (config.qk_nope_head_dim ?? 0) : 0);
-  for (const key of proportional ? [] : ["partial_rotary_factor", "rotary_pct", "rope_pct"]) {
-    for (const [where, prefix] of [[values, set.path], [config, ""]]) {
-      const part = given(where[key]) && take(where, key, "share", 1, prefix);
-      if (part) said.push([prefix + key, part === 1 ? headDim : Math.trunc(fullWidth * part)]);
-    }
-  }
-  if (proportional) said[0][0] = "head_dim";
-  else if (given(config.rotary_dim)) said.push(["rotary_dim", take(config, "rotary_dim", "count")]);
-  else if (/^(gptj|codegen)$/.test(model)) said.push(["rotary_dim", assume("rotary_dim", 64, "model")]);
-  const share = lookUp("shares");
-  if (!said.length) said.push(["", Math.trunc(headDim * (share ? assume("partial_rotary_factor", share, "model") : 1))]);
-  for (const [key, value] of said.slice(1)) {
-    if (value !== said[0][1]) wrong("widths", { key, value, other: said[0][0], otherValue: said[0][1] });
-  }
-  spec.rotaryDim = said[0][1];
-  const { rotaryDim } = spec;
-  const most = Math.min(headDim, MOST_DIMENSIONS);
-  if (rotaryDim % 2 || rotaryDim < 2 || rotaryDim > most) wrong("rotaryDim", { value: rotaryDim, most });
-  if (/dynamic|alpha/.test(type) && rotaryDim === 2) wrong("pairs", { type });
-  spec.maxSeqLen = take(config, size("max_position_embeddings") ?? "max_position_embeddings", "count", undefined, "", type);
-  spec.trained = null;
-  if (has(reads, ORIGINAL)) {
-    agree(ORIGINAL, config[ORIGINAL], set.path + ORIGINAL, values[ORIGINAL]);
-    const rule = type === "longrope" ? "countAboveOne" : "count";
-    const outside = given(config[ORIGINAL]) && !given(values[ORIGINAL]);
-    spec.trained = outside ? take(config, ORIGINAL, rule) : read(ORIGINAL, rule);
-  }
-
-  // What the type asks for.
-  const number = (key, rule, fallback) => (spec[key] = read(key, rule, fallback));
-  const ordered = (low, high, holds, rule) => {
-    if (holds || Number.isNaN(spec[high] - spec[low])) return;
-    wrong("order", { key: set.path + high, value: spec[high], rule, other: low, otherValue: spec[low] });
-  };
-  if (type === "ntk_alpha") number("alpha", "positive");
-  else if (proportional) number("factor", "atLeastOne", 1);
-  else if (type === "longrope" || (type === "yarn" && values.factor === null)) {
-    const ratio = spec.maxSeqLen / spec.trained;
-    number("factor", type === "yarn" ? "atLeastOne" : "positive", ratio);
-    if (!given(values.factor)) warn("assumed", { key: `${set.path}factor`, value: ratio, why: "ratio" });
-  } else if (type !== "default") number("factor", "atLeastOne");
-  if (has(reads, "attention_factor")) number("attention_factor", "positive", null);
-  if (type === "llama3") {
-    number("low_freq_factor", "positive");
-    number("high_freq_factor", "positive");
-    ordered("low_freq_factor", "high_freq_factor", spec.high_freq_factor > spec.low_freq_factor, "greater");
-  }
-  if (type === "yarn") {
-    number("beta_fast", "positive", 32);
-    number("beta_slow", "positive", 1);
-    ordered("beta_slow", "beta_fast", spec.beta_fast >= spec.beta_slow, "atLeast");
-    number("mscale", "positive", null);
-    number("mscale_all_dim", "positive", null);
-    spec.truncate = values.truncate ?? true;
-    const { truncate: value, mscale, mscale_all_dim: all } = spec;
-    if (typeof value !== "boolean") wrong("rule", { key: `${set.path}truncate`, value, rule: "boolean" });
-    if (spec.attention_factor !== null) {
-      const keys = ["mscale", "mscale_all_dim"].filter((key) => given(values[key]));
-      if (keys.length) warn("beside", { keys: keys.map((key) => set.path + key) });
-    } else if ((mscale === null) !== (all === null)) {
-      wrong("alone", { key: set.path + (all === null ? "mscale" : "mscale_all_dim") });
-    }
-    if (!problems.length) {
-      const [low, high] = yarnRamp(spec);
-      if (low > high) wrong("ramp", { value: spec.trained, otherValue: spec.base });
-      const reach = spec.factor * spec.trained;
-      if (reach !== spec.maxSeqLen) warn("reach", { reach, max: spec.maxSeqLen });
-      if (all && table.softmax.includes(model)) warn("softmax", { value: yarnScale(spec.factor, all) ** 2 });
-    }
-  }
-  for (const key of type === "longrope" ? ["short_factor", "long_factor"] : []) {
-    const [value, wanted, name] = [values[key], rotaryDim / 2, set.path + key];
-    const index = Array.isArray(value) ? value.findIndex((v) => !(isNumber(v) && v > 0)) : -1;
-    if (!given(value)) wrong("missing", { key: name, type, rule: "list" });
-    else if (!Array.isArray(value)) wrong("rule", { key: name, value, rule: "list" });
-    else if (value.length !== wanted) wrong("length", { key: name, value: value.length, wanted });
-    else if (index >= 0) wrong("rule", { key: `${name}[${index}]`, value: value[index], rule: "positive" });
-    spec[key] = value;
-  }
-
-  const flag = config.rope_interleave;
-  if (given(flag) && typeof flag !== "boolean") wrong("rule", { key: "rope_interleave", value: flag, rule: "boolean" });
-  const flagged = given(flag) && (!known || table.interleave_flag.includes(model));
-  spec.layout = (flagged ? flag : table.interleaved.includes(model)) ? "interleaved" : "half";
-  if (!known && !flagged) warn("model", { value: model ?? null });
-  const switches = config.no_rope_layers;
-  const total = config[size("num_hidden_layers")];
-  const wanted = { no_rope_layers: (v) => v === 0 || v === 1, layer_types: (v) => typeof v === "string" };
-  for (const [key, holds] of Object.entries(wanted)) {
-    const list = config[key];
-    const empty = !given(list) || same(list, []);
-    const right = Array.isArray(list) && list.every(holds) && [list.length, undefined].includes(total);
-    if (!empty && !right) wrong("rule", { key, value: list, rule: key });
-  }
-  if (given(switches) && known && !table.no_rope_layers.includes(model)) {
-    warn("unreadKeys", { keys: ["no_rope_layers"] });
-    config = { ...config, no_rope_layers: null };
-  }
-  if (problems.length) return result;
-  spec.layers = layerPattern(config, result.layerType, sets, table);
-  return { ...result, spec };
-}
-
-// ---- the arithmetic ----
-
-const yarnScale = (factor, mscale) => 0.1 * mscale * Math.log(factor) + 1;
-
-// The pairs, not whole numbers perhaps, between which YaRN's ramp falls.
-function yarnRamp({ base, rotaryDim, trained, beta_fast, beta_slow, truncate }) {
-  const pairWith = (turns) => (rotaryDim * Math.log(trained / (turns * TAU))) / (2 * Math.log(base));
-  const [low, high] = [pairWith(beta_fast), pairWith(beta_slow)];
-  return [
-    Math.max(truncate ? Math.floor(low) : low, 0),
-    Math.min(truncate ? Math.ceil(high) : high, rotaryDim - 1),
-  ];
-}
-
-// The length that the frequencies depend on: 0 stands for the longest that the text names.
-export function shownLength(spec, seqLen) {
-  const depends = spec.type === "dynamic" || spec.type === "longrope";
-  return depends && seqLen > 0 ? seqLen : spec.maxSeqLen;
-}
-
-// rad per token of every pair before and after scaling, and what cos and sin are multiplied by.
-export function frequencies(spec, length) {
-  const { type, base, rotaryDim, factor, trained } = spec;
-  const powers = (b) => Array.from({ length: rotaryDim / 2 }, (_, i) => b ** ((-2 * i) / rotaryDim));
-  const unscaled = powers(base);
-  const blend = (slowed) =>
-    unscaled.map((f, i) => {
-      const share = clamp(slowed(f, i), 0, 1);
-      return share * (f / factor) + (1 - share) * f;
-    });
-  let [inverse, attentionFactor, grownBase] = [unscaled, 1, base];
-  if (type === "linear") inverse = blend(() => 1);
-  if (type === "proportional") inverse = blend(() => 1).map((f, i) => (i < spec.turning ? f : 0));
-  if (type === "dynamic") {
-    const reach = Math.max(length, spec.maxSeqLen) / spec.maxSeqLen;
-    grownBase = base * (factor * reach - (factor - 1)) ** (rotaryDim / (rotaryDim - 2));
-    inverse = powers(grownBase);
-  }
-  if (type === "ntk_alpha") {
-    grownBase = base * spec.alpha ** (rotaryDim / (rotaryDim - 2));
-    inverse = powers(grownBase);
-  }
-  if (type === "llama3") {
-    const { low_freq_factor: low, high_freq_factor: high } = spec;
-    inverse = blend((f) => (high - (trained * f) / TAU) / (high - low));
-  }
-  if (type === "yarn") {
-    const [low, high] = yarnRamp(spec);
-    inverse = blend((f, i) => (i - low) / (high - low || 0.001));
-    attentionFactor = yarnScale(factor, 1);
-    if (spec.mscale && spec.mscale_all_dim) {
-      attentionFactor = yarnScale(factor, spec.mscale) / yarnScale(factor, spec.mscale_all_dim);
-    }
-  }
-  if (type === "longrope") {
-    const list = length > trained ? spec.long_factor : spec.short_factor;
-    inverse = unscaled.map((f, i) => f / list[i]);
-    attentionFactor = Math.sqrt(1 + Math.log(Math.max(factor, 1)) / Math.log(trained));
-  }
-  return { unscaled, inverse, attentionFactor: spec.attention_factor ?? attentionFactor, grownBase };
-}
+// ---- what the numbers say ----
 
 // Indices of the pairs that complete no turn within so many tokens; a pair at rest is one of them.
+// Without a length there is nothing to judge.
 export function neverTurn(inverse, length) {
+  if (length === null) return [];
   return inverse.flatMap((f, i) => (TAU / f > length ? [i] : []));
 }
 
@@ -666,30 +210,57 @@ export function shortList(indices) {
   return indices.length <= 4 ? indices.join(", ") : `${indices.slice(0, 3).join(", ")}, …, ${indices.at(-1)}`;
 }
 
+// What changes how a line is read, such as a mark for right to left, is shown and not obeyed.
+const escaped = (char) => `\\u{${char.codePointAt(0).toString(16)}}`;
+const briefly = (key, value) => (key && typeof value === "object" && value !== null ? "…" : value);
+
 // The sentence for a problem or a warning, in the reader's language.
 export function tell(words, { code, table = "problems", ...details }) {
   const quote = (value) => {
-    const text = JSON.stringify(value) ?? words.none;
+    if (typeof value === "number" && !Number.isFinite(value)) return words.beyondFloat;
+    // Of a long text or list the beginning is enough, and all of it may take long.
+    const some = typeof value === "string" || Array.isArray(value) ? value.slice(0, 60) : value;
+    const text = (JSON.stringify(some, briefly) ?? words.none).replace(/[\p{C}\p{Zl}\p{Zp}]/gu, escaped);
     return text.length > 60 ? `${text.slice(0, 57)}…` : text;
   };
-  const list = (items) => (items?.length ? items.join(", ") : words.none);
+  const name = (item) => quote(item).slice(1).replace(/"$/, "");
+  const list = (items) => (items?.length ? items.slice(0, 20).map(name).join(", ") : words.none);
   const { value, otherValue, found, keys, known, rule, why } = details;
   const parts = {
     ...details,
     ...{ value: quote(value), otherValue: quote(otherValue), found: quote(found) },
+    ...{ key: name(details.key ?? ""), other: name(details.other ?? "") },
     ...{ keys: list(keys), known: list(known), rule: words.rules[rule], why: words.why[why] ?? why },
   };
   const sentence = fill(words[table][code], parts);
   return table === "reasons" ? fill(words.place, { ...details, reason: sentence }) : sentence;
 }
 
+// Warnings of one kind and reason are one sentence; the picture adds what its reader may wonder at.
+export function warningsOf(notes, spec) {
+  const grouped = new Map();
+  for (const { key, ...found } of notes) {
+    const kind = JSON.stringify(found);
+    if (grouped.has(kind) && found.code !== "assumed") grouped.get(kind).keys.push(key);
+    else grouped.set(found.code === "assumed" ? key : kind, { ...found, key, keys: [key] });
+  }
+  const warnings = [...grouped.values()];
+  if (!spec) return warnings;
+  if (spec.written && spec.written !== spec.type) warnings.push({ code: "alias", value: spec.written, meant: spec.type });
+  const reach = spec.type === "yarn" ? spec.factor * spec.trained : spec.maxSeqLen;
+  if (spec.maxSeqLen && reach !== spec.maxSeqLen) warnings.push({ code: "reach", reach, max: spec.maxSeqLen });
+  if (spec.softmaxFactor !== 1) warnings.push({ code: "softmax", value: Number(spec.softmaxFactor.toPrecision(4)) });
+  return warnings;
+}
+
 export function inspect(text, layerType, seqLen, table) {
-  const { value, problem } = parseJson(text);
+  const { value, problem } = parseJson(text, table.most);
   if (problem) return { problems: [problem], warnings: [], layerTypes: [], layerType, spec: null };
-  const result = readConfig(value, layerType, table);
-  if (!result.spec) return result;
+  const { notes, ...result } = readConfig(value, layerType, table);
+  const warnings = warningsOf(notes, result.spec);
+  if (!result.spec) return { ...result, notes, warnings };
   const length = shownLength(result.spec, seqLen);
-  return { ...result, length, ...frequencies(result.spec, length) };
+  return { ...result, notes, warnings, length, ...frequencies(result.spec, length) };
 }
 
 // ---- the picture ----
@@ -699,7 +270,7 @@ const PLOT = { left: 46, right: 8, top: 16, height: 210, gap: 40, stretch: 74, b
 function render({ model, el }) {
   const words = pickWords(WORDS, document.documentElement.lang);
   const examples = model.get("examples");
-  const table = model.get("model_types");
+  const table = model.get("rules");
   let chosenPair = null;
   let state = null;
   let timer = null;
@@ -715,13 +286,20 @@ function render({ model, el }) {
     if (config === model.get("config")) return;
     const { layerTypes, problems } = inspect(config, "", 0, table);
     const kind = model.get("layer_type");
-    const gone = !problems[0]?.table && kind && !layerTypes.includes(kind);
+    const gone = problems[0]?.table !== "reasons" && kind && !layerTypes.includes(kind);
     commit(model, { config, ...(gone ? { layer_type: "" } : {}) });
   };
   const id = `rope-config-${Math.random().toString(36).slice(2)}`;
   const box = html("textarea", {
     ...{ id, class: "rope-config-text", rows: 16, spellcheck: "false", autocapitalize: "off", autocomplete: "off" },
     ...{ "data-control": "config", "aria-describedby": `${id}-problems`, ...OWN_KEYS },
+  });
+  // The browser itself would take seconds to lay out a text that nobody will read.
+  box.addEventListener("beforeinput", (event) => {
+    const length = box.value.length + (event.data?.length ?? 0);
+    if (length <= table.most.characters || !event.data) return;
+    event.preventDefault();
+    showProblems([tell(words, { code: "long", value: length, most: table.most.characters })]);
   });
   box.addEventListener("input", () => {
     clearTimeout(timer);
@@ -767,7 +345,7 @@ function render({ model, el }) {
     format: formatQuantity,
     onInput: (length) => commit(model, { seq_len: clamp(Math.round(length), 1, longest(state.spec)) }),
   });
-  const longest = (spec) => spec.maxSeqLen * (spec.type === "dynamic" ? Math.max(2, spec.factor) : 1);
+  const longest = (spec) => (spec.maxSeqLen ?? 4 * spec.trained) * (spec.type === "dynamic" ? Math.max(2, spec.factor) : 1);
   const pairSlider = slider({
     name: "pair",
     label: words.pair,
@@ -903,7 +481,10 @@ function render({ model, el }) {
     const never = neverTurn(inverse, length).length;
     const q = formatQuantity;
     const parts = [
-      [never ? words.verdict : words.verdictAll, { never, pairs: inverse.length, length: q(length) }],
+      [
+        length === null ? words.verdictOpen : never ? words.verdict : words.verdictAll,
+        { never, pairs: inverse.length, length: length === null ? "" : q(length) },
+      ],
     ];
     const stretches = unscaled.map((f, i) => f / inverse[i]);
     const [low, high] = [Math.min(...stretches), Math.max(...stretches)];
@@ -915,8 +496,9 @@ function render({ model, el }) {
       const sentence = length > spec.trained ? words.longropeLong : words.longropeShort;
       parts.push([sentence, { original: q(spec.trained), low: q(low), high: q(high) }]);
     } else if (spec.type === "proportional") {
-      const still = inverse.length - spec.turning;
-      if (still) parts.push([words.proportional, { turning: spec.turning, still }]);
+      const turning = turningPairs(spec);
+      const still = inverse.length - turning;
+      if (still) parts.push([words.proportional, { turning, still }]);
       if (spec.factor !== 1) parts.push([words.linear, { factor: q(spec.factor) }]);
     } else {
       const found = bands(stretches);
@@ -955,8 +537,9 @@ function render({ model, el }) {
     reports.attention_factor.update(attentionFactor, q(attentionFactor));
     reports.wavelength_fastest.update(fastest, tokens(fastest));
     reports.wavelength_slowest.update(slowest, tokens(slowest));
-    const count = neverTurn(inverse, length).length;
-    reports.never_turn_count.update(count, fill(words.of, { count, total: inverse.length }));
+    const count = length === null ? NaN : neverTurn(inverse, length).length;
+    const countText = length === null ? words.unknown : fill(words.of, { count, total: inverse.length });
+    reports.never_turn_count.update(count, countText);
     const trained = spec.trained ? neverTurn(current.unscaled, spec.trained).length : NaN;
     const trainedText = spec.trained ? fill(words.of, { count: trained, total: inverse.length }) : words.unknown;
     reports.never_turn_trained.update(trained, trainedText);
@@ -976,7 +559,7 @@ function render({ model, el }) {
     const waves = inverse.map((f) => TAU / f);
     const finite = [...waves, ...unscaled.map((f) => TAU / f)].filter(Number.isFinite);
     const original = spec.trained ?? length;
-    const high = Math.log10(Math.max(length, original, ...finite) * 1.7);
+    const high = Math.log10(Math.max(length ?? 1, original ?? 1, ...finite) * 1.7);
     const low = Math.log10(Math.min(...finite) * 0.8);
     const floor = PLOT.top + PLOT.height;
     const ceiling = PLOT.top + (rest ? 26 : 0);
@@ -1027,13 +610,15 @@ function render({ model, el }) {
 
     // The context, and the length of training where it is another.
     const depends = length !== spec.maxSeqLen;
-    const [lineY, originalY] = [yOf(length), yOf(original)];
+    const endless = length === null;
+    const lineY = endless ? PLOT.top - 4 : yOf(length);
+    const originalY = original === null ? lineY : yOf(original);
     const apart = original !== length;
     setAttributes(beyond, { x: PLOT.left, y: PLOT.top - 4, width: right - PLOT.left, height: lineY - PLOT.top + 4 });
-    contextLine.setAttribute("d", `M${PLOT.left} ${lineY}H${right}`);
+    contextLine.setAttribute("d", endless ? "" : `M${PLOT.left} ${lineY}H${right}`);
     originalLine.setAttribute("d", apart ? `M${PLOT.left} ${originalY}H${right}` : "");
     const contextText = depends ? words.lengthLine : words.contextLine;
-    setText(contextLabel, fill(contextText, { value: formatQuantity(length) }));
+    setText(contextLabel, endless ? "" : fill(contextText, { value: formatQuantity(length) }));
     setText(originalLabel, apart ? fill(words.originalLine, { value: formatQuantity(original) }) : "");
     // Of two lines close together, the upper has its name above it and the lower below.
     const above = (y, other) => y + (y > other && y - other < 34 ? 14 : -5);
@@ -1053,7 +638,7 @@ function render({ model, el }) {
     );
     dots.replaceChildren(
       ...waves.map((wave, i) => {
-        const never = wave > length;
+        const never = !endless && wave > length;
         const node = svg("circle", { cx: xOf(i), cy: yOf(wave), r: size });
         setAttributes(node, { class: never ? "rope-wave-never" : "rope-wave", "data-report": "wave" });
         return setAttributes(node, { "data-pair": i, "data-value": inverse[i], "data-never": never });
@@ -1077,8 +662,8 @@ function render({ model, el }) {
     reports.pair_wavelength.update(waves[i], inverse[i] ? formatQuantity(waves[i]) : words.endless);
     const slowed = still ? words.endless : fill(words.times, { value: formatQuantity(stretches[i]) });
     reports.pair_stretch.update(stretches[i], slowed);
-    const turns = (length * inverse[i]) / TAU;
-    reports.pair_turns.update(turns, formatQuantity(turns));
+    const turns = endless ? NaN : (length * inverse[i]) / TAU;
+    reports.pair_turns.update(turns, endless ? words.unknown : formatQuantity(turns));
     pairSlider.update(i, pairs - 1);
     pairSlider.node.hidden = pairs < 2;
   }

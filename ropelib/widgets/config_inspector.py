@@ -2,16 +2,13 @@
 
 import json
 import re
-from typing import TYPE_CHECKING
 
 import traitlets
 
-from ropelib import model_types
+from ropelib.config import RopeConfig, keys, layer_types
+from ropelib.config.files import parsed
 from ropelib.gallery import GALLERY
 from ropelib.widgets.base import RopeWidget, bundle
-
-if TYPE_CHECKING:
-    from ropelib import RopeConfig
 
 # Texts to begin with, a word for each rope type and way of writing it; where they were read stands
 # in the gallery.
@@ -33,22 +30,6 @@ def _as_text(config: dict) -> str:
 
 
 EXAMPLES = {name: _as_text(GALLERY[model].config) for name, model in _EXAMPLES.items()}
-
-# What a text leaves to its model type, for the picture, which has no Python to ask.
-_MODEL_TYPES = {
-    "interleaved": sorted(model_types.INTERLEAVED),
-    "half": sorted(model_types.HALF),
-    "interleave_flag": sorted(model_types.HAS_INTERLEAVE_FLAG),
-    "unsupported": model_types.UNSUPPORTED,
-    "bases": model_types.BASES,
-    "two_bases": {name: list(bases) for name, bases in model_types.TWO_BASES.items()},
-    "shares": model_types.PARTIAL_ROTARY_FACTORS,
-    "head_dims": model_types.HEAD_DIMS,
-    "no_rope_layers": sorted(model_types.HAS_NO_ROPE_LAYERS),
-    "sliding_only": sorted(model_types.ROTATES_SLIDING_ONLY),
-    "patterns": model_types.SLIDING_WINDOW_PATTERNS,
-    "softmax": sorted(model_types.SCALES_SOFTMAX),
-}
 
 
 class ConfigInspector(RopeWidget):
@@ -83,7 +64,7 @@ class ConfigInspector(RopeWidget):
     layer_type = traitlets.Unicode("").tag(sync=True)
     seq_len = traitlets.Int(0).tag(sync=True)
     examples = traitlets.Dict(EXAMPLES, read_only=True).tag(sync=True)
-    model_types = traitlets.Dict(_MODEL_TYPES, read_only=True).tag(sync=True)
+    rules = traitlets.Dict(keys.table(), read_only=True).tag(sync=True)
 
     @traitlets.validate("seq_len")
     def _not_negative(self, proposal: dict) -> int:
@@ -93,19 +74,12 @@ class ConfigInspector(RopeWidget):
         return seq_len
 
     @property
-    def rope_config(self) -> "RopeConfig":
+    def rope_config(self) -> RopeConfig:
         """The configuration that the text describes, for `layer_type`.
 
         Raises:
-            ValueError: the text is not JSON, or breaks a rule of `RopeConfig.from_hf`.
+            ValueError: the text is too long or not JSON, or breaks a rule of `RopeConfig.from_hf`.
             TypeError: a value in it has a wrong type, or it is not an object.
         """
-        from ropelib.config import RopeConfig, layer_types
-
-        try:
-            mapping = json.loads(self.config)
-        except ValueError as error:
-            raise ValueError(f"config must be JSON: {error}") from error
-        if not isinstance(mapping, dict):
-            raise TypeError(f"config must be a JSON object, got {mapping!r}")
+        mapping = parsed(self.config)
         return RopeConfig.from_hf(mapping, layer_type=self.layer_type or layer_types(mapping)[0])

@@ -1,0 +1,119 @@
+"""The rules for numbers that several modules check their arguments by, and how a value is shown."""
+
+import math
+import reprlib
+from collections.abc import Sequence
+from numbers import Integral, Real
+
+_MOST_SHOWN = 80
+_LARGEST = 2**63 - 1  # what an int64 tensor of positions holds
+
+_short = reprlib.Repr()
+_short.maxstring = _short.maxother = _MOST_SHOWN
+_short.maxlevel = 3
+
+
+def shown(value: object) -> str:
+    """Return a value for an error message: short, on one line, and safe to print in a terminal.
+
+    Args:
+        value: anything.
+
+    Returns:
+        Its `repr`, cut to about 80 characters.
+
+    Example:
+        >>> shown("yarn"), shown(10**400), shown([1] * 100)
+        ("'yarn'", 'an integer of about 401 digits', '[1, 1, 1, 1, 1, 1, ...]')
+    """
+    if isinstance(value, Integral) and not isinstance(value, bool):
+        digits = int(abs(int(value)).bit_length() * math.log10(2)) + 1
+        return repr(value) if digits <= 40 else f"an integer of about {digits} digits"
+    text = _short.repr(value)
+    return text if len(text) <= _MOST_SHOWN else text[: _MOST_SHOWN - 3] + "..."
+
+
+def printable(text: str) -> str:
+    """Return a text without its quotes as `shown` has it: escaped and cut."""
+    return shown(text)[1:-1]
+
+
+def number(name: str, value: float) -> None:
+    """Raise unless a value is a finite real number.
+
+    Args:
+        name: of the value, for the message.
+        value: what to check.
+
+    Raises:
+        TypeError: if it is not a real number; a bool is none.
+        ValueError: if it is not finite, or too large for a float.
+    """
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise TypeError(f"{name} must be a real number, got {shown(value)}")
+    try:
+        is_finite = math.isfinite(value)
+    except OverflowError:
+        is_finite = False
+    if not is_finite:
+        raise ValueError(f"{name} must be finite, got {shown(value)}")
+
+
+def positive(name: str, value: float) -> None:
+    """Raise unless a value is a finite number above 0; arguments and errors as in `number`."""
+    number(name, value)
+    if value <= 0:
+        raise ValueError(f"{name} must be positive, got {shown(value)}")
+
+
+def factor(name: str, value: float) -> None:
+    """Raise unless a value is a finite number of at least 1; otherwise as `number`."""
+    number(name, value)
+    if value < 1:
+        raise ValueError(f"{name} must be at least 1, got {shown(value)}")
+
+
+def share(name: str, value: float) -> None:
+    """Raise unless a value is a number from 0 to 1; otherwise as `number`."""
+    number(name, value)
+    if not 0 <= value <= 1:
+        raise ValueError(f"{name} must lie within 0 .. 1, got {shown(value)}")
+
+
+def length(name: str, value: int) -> None:
+    """Raise unless a value is an integer from 1 to 2 ** 63 - 1, a number of tokens.
+
+    Args:
+        name: of the value, for the message.
+        value: what to check.
+
+    Raises:
+        TypeError: if it is not an integer; a bool is none.
+        ValueError: if it is not positive, or larger than a tensor of positions holds.
+    """
+    if isinstance(value, bool) or not isinstance(value, Integral):
+        raise TypeError(f"{name} must be an integer, got {shown(value)}")
+    if value <= 0:
+        raise ValueError(f"{name} must be positive, got {shown(value)}")
+    if value > _LARGEST:
+        raise ValueError(f"{name} must be at most {_LARGEST}, got {shown(value)}")
+
+
+def positive_list(name: str, numbers: Sequence[float], count: int) -> None:
+    """Raise unless a value is a sequence of so many positive numbers, one for each pair.
+
+    Args:
+        name: of the sequence, for the message.
+        numbers: what to check.
+        count: of pairs.
+
+    Raises:
+        TypeError: if it is not a sequence, or an entry not a real number.
+        ValueError: if its length is another, or an entry not positive and finite.
+    """
+    if isinstance(numbers, str) or not isinstance(numbers, Sequence):
+        raise TypeError(f"{name} must be a list of numbers, got {shown(numbers)}")
+    if len(numbers) != count:
+        raise ValueError(f"{name} must have {count} numbers, one per pair, got {len(numbers)}")
+    for i, entry in enumerate(numbers):
+        positive(f"{name}[{i}]", entry)

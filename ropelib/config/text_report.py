@@ -1,0 +1,72 @@
+"""What there is to say about a configuration, in words."""
+
+from ropelib.checks import printable, shown
+from ropelib.config.rope_config import RopeConfig
+
+
+def report(config: RopeConfig) -> str:
+    """Return what there is to say about a rotation, as lines of text that end with a verdict.
+
+    Args:
+        config: the rotation.
+
+    Returns:
+        Text to print.
+
+    Raises:
+        TypeError: if `config` is no `RopeConfig`.
+        ValueError: inside `FakeTensorMode`, whose tensors hold no numbers.
+
+    Example:
+        >>> config = RopeConfig(head_dim=128, rotary_dim=128, base=10_000.0, layout="half",
+        ...                     max_seq_len=4096)
+        >>> print(report(config).splitlines()[-1].split("; ")[0])
+        Verdict: 18 of 64 pairs never complete a turn
+        >>> print(report(config).splitlines()[-1].split("; ")[1])
+        by the cosine bound its base carries 1706 of the 4096 tokens.
+    """
+    if not isinstance(config, RopeConfig):
+        raise TypeError(f"config must be a RopeConfig, got {shown(config)}")
+    facts = config.describe()
+    num_pairs = config.rotary_dim // 2
+    name = printable(facts["model_type"] or "model of no stated type")
+    lines = [f"{name}, {printable(facts['layer_type'])} layers" if facts["layer_type"] else name]
+
+    def line(label: str, text: object) -> None:
+        lines.append(f"  {label:<17}{text}")
+
+    line("layout", facts["layout"])
+    line("rotates", f"{facts['rotary_dim']} of {facts['head_dim']} dimensions, {num_pairs} pairs")
+    if facts["rotating_layers"] is not None:
+        line("layers", f"{len(facts['rotating_layers'])} of {facts['num_layers']} rotate so")
+    line("base", f"{facts['base']:g}")
+    line("scaling", f"{facts['rope_type']}: {facts['in_words']}")
+    if facts["attention_factor"] != 1:
+        line("attention factor", f"{facts['attention_factor']:.6g}, on cos and on sin")
+    if facts["softmax_factor"] != 1:
+        line("softmax factor", f"{facts['softmax_factor']:.6g}, on the scale, outside the tables")
+    line(
+        "wavelengths",
+        f"{facts['shortest_wavelength']:.4g} to {facts['longest_wavelength']:.4g} tokens",
+    )
+    line("bfloat16", f"keeps integer positions distinct up to {facts['bfloat16_positions']}")
+    for sentence in facts["assumed"]:
+        line("assumed", sentence)
+    if facts["max_seq_len"] is None:
+        return "\n".join([*lines, "Verdict: no length is stated, so none can be judged."])
+    line("longest sequence", f"{facts['max_seq_len']} tokens")
+    incomplete = facts["incomplete_pairs"]
+    verdict = (
+        f"{incomplete} of {num_pairs} pairs never complete a turn"
+        if incomplete
+        else "all pairs complete a turn"
+    )
+    first_negative = facts["first_negative_distance"]
+    searched = facts["distances_searched"]
+    where = "nowhere negative" if first_negative is None else f"negative first at {first_negative}"
+    carried = "all" if first_negative is None else f"{first_negative - 1} of the"
+    if first_negative is None and searched < facts["max_seq_len"]:
+        where, carried = f"not negative up to {searched}", f"at least {searched} of the"
+    line("cosine sum", f"{where}, before scaling")
+    bound = f"by the cosine bound its base carries {carried} {facts['max_seq_len']} tokens"
+    return "\n".join([*lines, f"Verdict: {verdict}; {bound}."])

@@ -1,0 +1,90 @@
+// Reads JSON and says where the first mistake stands. JSON.parse names no place in some browsers and drops the first of two equal keys.
+// `most` are the largest sizes that are read, of ropelib/config/keys.py.
+export function parseJson(text, most) {
+  if (text.length > most.characters) {
+    return { value: null, problem: { code: "long", value: text.length, most: most.characters } };
+  }
+  let at = text.startsWith("\ufeff") ? 1 : 0; // some editors put a byte order mark there
+  const opened = [];
+  const lineOf = (where) => text.slice(0, where).split("\n").length;
+  const fail = (code, details = {}, where = at) => {
+    const column = where - text.lastIndexOf("\n", where - 1);
+    throw { problem: { code, table: "reasons", ...details, line: lineOf(where), column } };
+  };
+  const token = (pattern) => {
+    pattern.lastIndex = at;
+    return pattern.exec(text)?.[0];
+  };
+  const skip = () => (at += token(/[ \t\r\n]*/y).length);
+  const expected = (code, details) => {
+    if (at >= text.length) fail("end", { opened: lineOf(opened.at(-1) ?? 0) });
+    fail(code, { found: token(/[\w.+-]+|[^]/uy), ...details });
+  };
+  const readString = () => {
+    const whole = token(/"[^"\\\u0000-\u001f]*(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\u0000-\u001f]*)*"/y);
+    if (whole === undefined) {
+      if (isOpen(text.slice(at))) fail("end", { opened: lineOf(at) }, text.length);
+      fail("string");
+    }
+    at += whole.length;
+    return JSON.parse(whole);
+  };
+  // Items with commas between them, then the closing bracket.
+  const readItems = (closing, readItem) => {
+    if (opened.push(at) > most.nesting) fail("deep", { most: most.nesting });
+    at += 1;
+    skip();
+    for (let first = true; text[at] !== closing; first = false) {
+      if (!first) {
+        if (text[at] !== ",") expected("comma", { closing });
+        at += 1;
+        skip();
+        if (text[at] === closing) fail("trailing", { closing });
+      }
+      readItem();
+      skip();
+    }
+    at += 1;
+    opened.pop();
+  };
+  const readValue = () => {
+    skip();
+    if (text[at] === '"') return readString();
+    if (text[at] === "[") {
+      const list = [];
+      readItems("]", () => list.push(readValue()));
+      return list;
+    }
+    if (text[at] === "{") {
+      const entries = new Map();
+      readItems("}", () => {
+        if (text[at] !== '"') expected("key");
+        const where = at;
+        const key = readString();
+        if (entries.has(key)) fail("twice", { found: key }, where);
+        skip();
+        if (text[at] !== ":") expected("colon");
+        at += 1;
+        entries.set(key, readValue());
+      });
+      return Object.fromEntries(entries);
+    }
+    const word = token(/[\w.+-]+/y);
+    if (!/^(true|false|null|-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?)$/.test(word ?? "")) expected("value");
+    at += word.length;
+    return JSON.parse(word);
+  };
+  try {
+    if (!text.trim()) fail("empty");
+    const value = readValue();
+    skip();
+    if (at < text.length) expected("rest");
+    return { value, problem: null };
+  } catch (error) {
+    if (!error.problem) throw error;
+    return { value: null, problem: error.problem };
+  }
+}
+
+// Whether a string that begins here has no end on its line, because the text ends first.
+const isOpen = (text) => !/[\n"]/.test(text.slice(1).replace(/\\[^\n]/g, ""));
