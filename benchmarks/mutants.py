@@ -17,19 +17,22 @@ import ast
 import os
 import random
 import shutil
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from multiprocessing import get_context
 from pathlib import Path
 from queue import SimpleQueue
+
+import pytest
 
 ROOT = Path(__file__).parent.parent
 MODULES = "attention axes config diagnosis distance encodings frequencies rotation scaling symbolic"
 TESTS = {"diagnosis": ["diagnose"], "rotation": ["rotation", "embedding"]}  # else the same name
-UNTRIED = "not compile and not process"
+HEAVY = ["pytest", "hypothesis", "torch", "transformers.models.llama.modeling_llama"]
+_SERVER = get_context("forkserver")  # imports what is heavy once, and forks for each mutant
 
 _SWAPS = {
     ast.Add: [ast.Sub], ast.Sub: [ast.Add], ast.Mult: [ast.Div], ast.Div: [ast.Mult],
@@ -131,29 +134,29 @@ def tests_of(path: str) -> list[str]:
     return [*files, f"tests/test_docstrings.py::test_examples_in_docstrings_run[{dotted}]"]
 
 
-def notices(tree: Path, tests: list[str], seconds: float) -> bool:
+def fails(tree: Path, tests: list[str], seconds: float) -> bool:
     """Say whether one of the tests fails, or does not end in time."""
-    command = [sys.executable, "-m", "pytest", "-xq", "--no-header", "-p", "no:cacheprovider"]
-    kept = {**os.environ, "PYTHONPATH": str(tree), "OMP_NUM_THREADS": "1"}
-    try:
-        done = subprocess.run(
-            [
-                *command,
-                "-k",
-                UNTRIED,
-                *[test for test in tests if (tree / test.split("::")[0]).exists()],
-            ],
-            cwd=tree,
-            env={**kept, "PYTHONDONTWRITEBYTECODE": "1"},
-            timeout=seconds,
-            capture_output=True,
-            text=True,
-        )
-    except subprocess.TimeoutExpired:
-        return True
-    if done.returncode not in (0, 1, 2):  # 2: the module cannot even be imported
-        raise RuntimeError(f"pytest did not run {tests}: {done.stdout}{done.stderr}")
-    return done.returncode != 0
+    process = _SERVER.Process(target=_pytest, args=(tree, tests))
+    process.start()
+    process.join(seconds)
+    if process.is_alive():
+        process.kill()
+        process.join()
+    elif process.exitcode > pytest.ExitCode.INTERRUPTED:  # which says that it cannot be imported
+        raise RuntimeError(f"pytest exits with {process.exitcode} for {tests}")
+    return process.exitcode != 0
+
+
+def _pytest(tree: Path, tests: list[str]) -> None:
+    os.chdir(tree)
+    sys.path.insert(0, str(tree))
+    sys.dont_write_bytecode = True
+    for stream in (1, 2):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream)
+    options = ["-xq", "-p", "no:cacheprovider", "-k", "not compile and not process"]
+    sys.exit(
+        pytest.main([*options, *(test for test in tests if Path(test.partition("::")[0]).exists())])
+    )
 
 
 def run(root: Path, drawn: list[Mutant], jobs: int = 2, seconds: float = 300) -> list[Mutant]:
@@ -168,12 +171,12 @@ def run(root: Path, drawn: list[Mutant], jobs: int = 2, seconds: float = 300) ->
             tree = trees.get()
             try:
                 if isinstance(mutant, str):  # a module as it is
-                    return not notices(tree, tests_of(mutant), seconds)
+                    return not fails(tree, tests_of(mutant), seconds)
                 file = tree / mutant.path
                 source = file.read_text("utf-8")
                 file.write_text(mutant.apply(source), "utf-8")
                 try:
-                    survived = not notices(tree, tests_of(mutant.path), seconds)
+                    survived = not fails(tree, tests_of(mutant.path), seconds)
                 finally:
                     file.write_text(source, "utf-8")
                 if survived:
@@ -200,6 +203,8 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=300, help="limit for one mutant")
     options = parser.parse_args()
     os.nice(10)
+    os.environ["OMP_NUM_THREADS"] = "1"
+    _SERVER.set_forkserver_preload(HEAVY)
     modules = options.module or MODULES.split()
     drawn = sample(ROOT, modules, options.count, options.seed)
     left = run(ROOT, drawn, options.jobs, options.seconds)

@@ -20,7 +20,6 @@ from torch import Tensor
 
 Rotate = Callable[[Tensor, Tensor], Tensor]
 
-_NEAR = (*range(9), 11, 16, 23, 32, 45, 64, 90, 128)  # each at most twice the one before
 _ANGLE_ERROR = 0.02  # rad; float32 angles are below it up to 8191, a lost position is far above
 _SAME = 2e-3  # two results of one rotation, entries of about 1
 _LAYOUTS = {"interleaved": "pairs (2i, 2i + 1)", "half": "pairs (i, i + rotary_dim / 2)"}
@@ -489,14 +488,11 @@ class _Measured:
         self.near = self.curves(torch.float32, end=min(129, self.limit))
 
     def curves(self, dtype: torch.dtype, end: int | None = None) -> "_Curves":
-        """Measure at few positions below `end`, dense at first, around powers of two later."""
+        """Measure at few positions below `end`; see `_positions`."""
         end = end or self.limit
         if self.obeys != "all":  # then only what stands in its slot can be seen
             end = min(end, 129)
-        positions = [m for m in _NEAR if m < end]
-        for k in range(8, end.bit_length() + 1):
-            positions += [2 ** (k - 1) * 3 // 2 + 1, 2**k - 1, 2**k, 2**k + 1]
-        positions = sorted({m for m in (*positions, end - 1) if m < end})
+        positions = _positions(end)
         ids = torch.arange(end) if self.obeys != "all" else torch.tensor(positions)
         curves = _measure(self.probe, ids, dtype)
         if self.permutation is not None:
@@ -637,6 +633,16 @@ class _Curves:
 
     def at_most(self, count: int) -> "_Curves":
         return replace(self, positions=self.positions[:count], matrices=self.matrices[:count])
+
+
+def _positions(end: int) -> list[int]:
+    """Few positions below `end`, dense at first, later around powers of two and odd between them.
+
+    Rounding shows there first, and each is at most twice the one before, as `_speeds` needs it.
+    """
+    powers = [2**k for k in range(3, end.bit_length())]
+    around = (m for p in powers for m in (p - 1, p, p + 1, p + p // 2 + 1))
+    return sorted({*range(min(end, 9)), *(m for m in around if m < end), end - 1})
 
 
 def _measure(probe: _Probe, ids: Tensor, dtype: torch.dtype) -> _Curves:
@@ -958,7 +964,7 @@ def _pairs_disagree(m: _Measured) -> Finding | None:
             "Both dimensions of a pair take the other one with the same sign: that is no rotation, "
             "and lengths change.",
             "a rotated copy (b, a) where (-b, a) is needed",
-            length_at_position_1=float(m.near.matrices[1].norm() / m.head_dim**0.5),
+            largest_stretch_at_position_1=float(torch.linalg.matrix_norm(m.near.matrices[1], 2)),
         )
     by_dim = dict(zip(m.dims, m.speeds.tolist(), strict=True))
     speeds = torch.tensor([by_dim[r] for r in sorted(by_dim)], dtype=torch.float64)

@@ -249,7 +249,7 @@ def _():
     return {"rotate": llama_pair(rope_type="dynamic", factor=4.0)}
 
 
-@exhibit("xPos, q and k", layout="half", base=10_000, notes=("xpos",))
+@exhibit("xPos, q and k", layout="half", base=10_000, notes=("xpos",), positions=256)
 def _():
     def rotate(x, ids, sign):
         scale = 1.003 ** (sign * ids.double())

@@ -4,12 +4,13 @@ import ast
 import functools
 import html
 import inspect
+import math
 import re
 import sys
 
 import pytest
 import torch
-from exhibits import EXHIBITS, PLAIN, plain, turn
+from exhibits import EXHIBITS, PLAIN, YARN_FACTOR, plain, turn
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -45,7 +46,7 @@ def test_a_right_rotation_is_measured_and_not_blamed(exhibit):
         assert report.base == pytest.approx(exhibit.base, rel=1e-6)
     assert set(exhibit.notes) <= set(report.codes)
     assert len(report.codes) <= max(2, len(exhibit.notes) + 1)
-    for name, value in exhibit.more.items():
+    for name, value in ({"positions": 8192} | exhibit.more).items():
         assert getattr(report, name) == pytest.approx(value, rel=1e-6)
 
 
@@ -59,6 +60,84 @@ def test_a_wrong_rotation_is_named_once(exhibit):
         assert report.layout == exhibit.layout
     if exhibit.base is not None:
         assert report.base == pytest.approx(exhibit.base, rel=1e-6)
+
+
+# What some exhibits must show: numbers that follow from their own lines.
+MEASURED = {
+    "GPT-J, transformers": {"at positions below": 8192},
+    "read as pairs, written as halves (001)": {"dimension 1 comes out at": 32},
+    "trailing half rotates": {"first rotating dimension": 32},
+    "p-RoPE, a quarter of the pairs turns": {"pairs that turn": 8, "of": 32},
+    "linear scaling by 4": {"factor": 4},
+    "YaRN with its factor": {"base": 10_000, "factor": 8, "attention factor": YARN_FACTOR},
+    "dynamic NTK, one pass": {
+        "slowest in a short call": 10_000 ** (-31 / 32),
+        # transformers: base * (factor * 8192 / 2048 - (factor - 1)) ** (64 / 62)
+        "slowest in a long call": (10_000 * 13 ** (64 / 62)) ** (-31 / 32),
+    },
+    "a table of 300 positions": {"probed up to": 255},
+    "positions in bfloat16": {"since": 257, "largest angle error": 1},
+    "positions in TF32": {"since": 2049, "largest angle error": 1},
+    "positions in float16": {"since": 2049, "largest angle error": 1},
+    "model.bfloat16() takes the frequencies along": {"base, about": 10_000},
+    "model.half() takes the frequencies along": {"base, about": 10_000},
+    "V-JEPA 2, transformers": {
+        "frequency of dimension 0": 1,
+        "of its partner": 10_000 ** (-1 / 32),
+    },
+    "neighbors' angles on halves": {"frequency of dimension 0": 1, "of its partner": 10_000**-0.5},
+    "one half's angles in reverse": {"of its partner": 10_000 ** (-31 / 32)},
+    "summed over dimensions": {"dimensions mixed": 64},
+    "slower from head to head": {"heads unlike the first": 65, "of": 66},
+    "only the first head turns": {"heads unlike the first": 65, "of": 66},
+    "sin and cos swapped": {"angle at position 0": math.pi / 2},
+    "minus sign forgotten": {
+        "largest stretch at position 1": max(math.cos(w) + math.sin(w) for w in PLAIN.tolist())
+    },
+    "last pair not rotated": {"pairs": 31, "slowest frequency": 10_000 ** (-30 / 32)},
+    "divided by sqrt(head_dim)": {"scale": 1 / 8},
+    "a decay over positions": {"smallest length": 0.999**128, "largest length": 1},
+    "sinusoids added": {"largest entry": 1},
+    "nothing rotated": {"largest change": 0},
+    "off by one": {"since": 0, "shift": 1},
+    "three late": {"since": 0, "shift": 3},
+    "half a token late": {"since": 0, "shift": 0.5},
+    "half a radian added to every angle": {"largest angle at position 0": 0.5},
+    "the square of the position": {"since": 1},
+    "a degree more at odd positions": {"change of scores at one distance": 2 * math.radians(1)},
+    "single tokens at position 0": {"since": 8},
+    "a decode step one late": {"since": 8, "shift": 1},
+    "a decode step that forgets the prompt": {"since": 8, "shift": -8},
+    "a decode step that turns back": {"since": 1},
+    "dynamic NTK with a cache of old keys": {"since": 0},
+    "table clamped at 2048": {"since": 2048},
+    "table wraps around at 2048": {"since": 2048},
+    "YaRN's ramp inverted (litgpt)": {"factor": 8},
+    "YaRN's ramp inverted, against a configuration": {"factor": 8},
+    "YaRN without its factor": {"attention factor": 1, "expected": YARN_FACTOR},
+    "scaling not read from the configuration": {
+        "pair": 31,
+        "measured": 10_000 ** (-31 / 32),
+        "expected": 10_000 ** (-31 / 32) / 8,
+    },
+    "linear scaling multiplied": {"ratio": 4},
+    "base lost": {"base": 10_000, "expected": 500_000},
+    "half as wide as expected": {"rotary dim": 64, "expected": 32},
+    "one frequency off": {"pair": 3, "measured": 10_000 ** (-3 / 32)},
+    "another factor": {"attention factor": 1.1, "expected": 1.2},
+    "k turns with another base": {"largest relative difference": 2 ** (31 / 32) - 1},
+    "k off by one": {"since": 0, "shift": 1},
+}
+
+
+@pytest.mark.parametrize("name", MEASURED)
+def test_what_is_measured_follows_from_the_rotation(name):
+    findings = report_on(name).findings
+    measured = {key: value for f in findings for key, value in f.evidence.items()}
+    measured["since"] = next((f.since for f in findings if f.since is not None), None)
+    expected = MEASURED[name]
+    # Coarse numbers, bfloat16's above all, tell a base to 1 in 1000.
+    assert {k: measured[k] for k in expected} == pytest.approx(expected, rel=2e-3)
 
 
 @named(EXHIBITS)
@@ -163,6 +242,23 @@ def test_any_geometric_rotation_is_recovered(
     assert ("attention-factor" in report.codes) == (factor > 1)
 
 
+def test_positions_are_dense_at_first_and_around_powers_of_two():
+    far = set()
+
+    def watched(x, ids):
+        if x.shape[1] > 60:  # as many heads as matrices take
+            far.update(ids.flatten().tolist())
+        return plain(x, ids)
+
+    report = diagnose(watched, max_position=1000)
+    assert report.positions == 1000 and max(far) == 999
+    assert set(range(9)) <= far
+    for power in (16, 32, 64, 128, 256, 512):
+        assert {power - 1, power, power + 1} <= far
+        between = {m for m in far if power + 1 < m < 2 * power - 1}
+        assert len(between - {999}) == 1 and (between - {999}).pop() % 2 == 1
+
+
 def test_low_precision_vectors_with_exact_tables_are_right():
     assert diagnose(lambda x, ids: plain(x.bfloat16(), ids).to(x.dtype)).ok
 
@@ -238,6 +334,12 @@ def test_an_expected_configuration_may_be_an_object_with_methods_or_values():
         assert diagnose(plain, expected=expected).ok
         report = diagnose(plain, expected=expected, attention_factor=1.5)
         assert report.codes[0] == "attention-factor-missing"
+    assert diagnose(plain, inv_freq=PLAIN.tolist()).ok
+
+
+def test_a_slight_scaling_that_is_missing_is_named():
+    slowed = PLAIN / torch.linspace(0.95, 1.1, 32).clamp(min=1).double()  # the fast ones are not
+    assert diagnose(plain, inv_freq=slowed).codes == ("scaling-missing",)
 
 
 def test_what_is_found_in_k_alone_says_so():
@@ -287,6 +389,7 @@ def test_a_module_of_one_tensor_is_a_rotation_like_any_other():
             return plain(x, position_ids)
 
     assert str(diagnose(Rotation())) == str(diagnose(plain))
+    assert str(diagnose(lambda x, ids, scale=1: plain(x, ids) * scale)) == str(diagnose(plain))
 
 
 def test_the_function_carries_the_names_of_the_module_that_it_hides():
@@ -311,6 +414,7 @@ def test_the_function_carries_the_names_of_the_module_that_it_hides():
         ((plain,) * 3, TypeError, "rotate must be a function or a pair of them, got 3"),
         (lambda x: x, TypeError, r"rotate must take \(x, position_ids\): too many positional"),
         (lambda q, k, cos, sin: q, TypeError, "missing a required argument: .*; from_tables and"),
+        (lambda x, ids, c: x, TypeError, "missing a required argument: 'c'; from_tables and"),
         (lambda x, ids: None, TypeError, "rotate must return a tensor, got None"),
         (lambda x, ids: (x, x), TypeError, "got tuple .*; see from_tables and from_module"),
         (lambda x, ids: x[0], ValueError, r"keep the shape of x, got \(3, 5, 64\) for x \(1, 3, 5"),
@@ -397,6 +501,11 @@ def test_control_c_stops_the_command_line_too(source, tmp_path, monkeypatch):
             main(["diagnose", "stops:rotate"])
     finally:
         sys.modules.pop("stops", None)
+
+
+def test_the_smallest_of_each_is_taken():
+    report = diagnose(lambda x, ids: plain(x, ids, PLAIN[:1]), head_dim=2, max_position=32)
+    assert report.ok and report.positions == 32 and report.profile == "one pair, 1 rad/token"
 
 
 @pytest.mark.parametrize(
