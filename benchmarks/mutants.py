@@ -151,6 +151,7 @@ def _pytest(tree: Path, tests: list[str]) -> None:
     os.chdir(tree)
     sys.path.insert(0, str(tree))
     sys.dont_write_bytecode = True
+    os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     for stream in (1, 2):
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream)
     options = ["-xq", "-p", "no:cacheprovider", "-k", "not compile and not process"]
