@@ -316,6 +316,15 @@ def _():
     return {"rotate": rotate}
 
 
+@exhibit("rows of positions only", base=10_000)
+def _():
+    def rotate(x, ids):
+        assert ids.shape == (x.shape[0], x.shape[2]), "one row for each of the batch"
+        return plain(x, ids)
+
+    return {"rotate": rotate}
+
+
 @exhibit("always float32", base=10_000, notes=("dtype-changed",))
 def _():
     return {"rotate": lambda x, ids: plain(x, ids).float()}
@@ -372,6 +381,32 @@ def _():
 def _():
     apply = modeling("llama").apply_rotary_pos_emb
     return {"rotate": from_tables(apply, llama_tables().half())}
+
+
+@exhibit("frequencies in TF32", "frequencies-in-tf32")
+def _():
+    # float16 holds larger frequencies as exactly.
+    frequencies = round_mantissa(inv_freq(DIM, 500_000.0))
+    return {"rotate": lambda x, ids: plain(x, ids, frequencies)}
+
+
+@exhibit("frequencies in the dtype of x", "frequencies-in-bfloat16")
+def _():
+    return {"rotate": lambda x, ids: plain(x, ids, PLAIN.to(x.dtype))}
+
+
+@exhibit("angles in the dtype of x", "angles-in-bfloat16")
+def _():
+    return {"rotate": lambda x, ids: turn(x, (ids[..., None] * PLAIN).to(x.dtype), "half")}
+
+
+@exhibit("angles in float16", "angles-in-float16")
+def _():
+    def rotate(x, ids):
+        dtype = torch.float16 if x.dtype == torch.float16 else torch.float64
+        return turn(x, (ids[..., None] * PLAIN).to(dtype), "half")
+
+    return {"rotate": rotate}
 
 
 @exhibit("angles in bfloat16 (gpt-neox)", "angles-in-bfloat16")
@@ -495,6 +530,32 @@ def _():
 @exhibit("divided by sqrt(head_dim)", "norm-not-kept", layout="half")
 def _():
     return {"rotate": lambda x, ids: plain(x, ids) / DIM**0.5}
+
+
+@exhibit("divided by the fourth root of head_dim", "norm-not-kept", layout="half")
+def _():
+    return {"rotate": lambda x, ids: plain(x, ids, factor=DIM**-0.25)}
+
+
+@exhibit("divided by sqrt(rotary_dim)", "norm-not-kept", layout="half", base=10_000)
+def _():
+    return {"rotate": lambda x, ids: plain(x, ids, inv_freq(16), factor=1 / 4)}
+
+
+@exhibit("a mean in place of a sum", "norm-not-kept", layout="half")
+def _():
+    return {"rotate": lambda x, ids: plain(x, ids) / 2**0.5}
+
+
+@exhibit("what does not rotate is scaled too", "norm-not-kept", layout="half")
+def _():
+    return {"rotate": lambda x, ids: 1.2 * plain(x, ids, inv_freq(16))}
+
+
+@exhibit("slow pairs weigh less", "norm-not-kept", layout="half")
+def _():
+    weights = torch.linspace(1, 0.5, DIM // 2)
+    return {"rotate": lambda x, ids: plain(x, ids, factor=weights)}
 
 
 @exhibit("a decay over positions", "norm-not-kept", layout="half")
@@ -700,6 +761,28 @@ def _():
 @exhibit("k rotated and q not", "q-not-rotated", layout="half", base=10_000)
 def _():
     return {"rotate": (lambda x, ids: x, plain)}
+
+
+@exhibit("neither rotated", "does-not-rotate")
+def _():
+    return {"rotate": (lambda x, ids: x, lambda x, ids: x)}
+
+
+@exhibit("q grows as k stays", "norm-not-kept", layout="half")
+def _():
+    def rotate(x, ids):
+        return plain(x, ids) * over_heads(1.003 ** ids[..., None]).float()
+
+    return {"rotate": (rotate, plain), "max_position": 256}
+
+
+@exhibit("dimensions of q alone change places", "q-and-k-layouts-differ")
+def _():
+    def moved(x, ids):
+        x = plain(x, ids, layout="interleaved")
+        return torch.cat((x[..., 0::2], x[..., 1::2]), dim=-1)
+
+    return {"rotate": (moved, lambda x, ids: plain(x, ids, layout="interleaved"))}
 
 
 @exhibit("layouts of q and k differ", "q-and-k-layouts-differ")

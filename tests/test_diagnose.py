@@ -96,6 +96,11 @@ MEASURED = {
     },
     "last pair not rotated": {"pairs": 31, "slowest frequency": 10_000 ** (-30 / 32)},
     "divided by sqrt(head_dim)": {"scale": 1 / 8},
+    "divided by the fourth root of head_dim": {"scale": 64**-0.25},
+    "divided by sqrt(rotary_dim)": {"scale": 1 / 4},
+    "a mean in place of a sum": {"scale": 0.5**0.5},
+    "what does not rotate is scaled too": {"scale": 1.2},
+    "slow pairs weigh less": {"smallest scale": 0.5, "largest scale": 1},
     "a decay over positions": {"smallest length": 0.999**128, "largest length": 1},
     "sinusoids added": {"largest entry": 1},
     "nothing rotated": {"largest change": 0},
@@ -138,6 +143,45 @@ def test_what_is_measured_follows_from_the_rotation(name):
     expected = MEASURED[name]
     # Coarse numbers, bfloat16's above all, tell a base to 1 in 1000.
     assert {k: measured[k] for k in expected} == pytest.approx(expected, rel=2e-3)
+
+
+def test_every_row_of_a_report_is_printed():
+    assert str(report_on("last pair not rotated, interleaved")).splitlines() == [
+        "This rotation is wrong: last-pair-not-rotated.",
+        "  layout            interleaved, pairs (2i, 2i + 1)",
+        "  rotary_dim        62 of 64",
+        "  inv_freq          geometric with base 7498.94",
+        "  direction         +1, counterclockwise",
+        "  attention_factor  1",
+        "  positions         0 to 8191 probed",
+        "wrong  last-pair-not-rotated: The slowest pair stands still while all others turn.",
+        "       measured: pairs 31, slowest frequency 0.000177828",
+        "       usual cause: a loop or a slice that ends one pair early",
+    ]
+    assert str(report_on("minus sign forgotten")).splitlines()[1:7] == [
+        "  layout            not measured",
+        "  rotary_dim        not measured",
+        "  inv_freq          not measured",
+        "  direction         not measured",
+        "  attention_factor  not measured",
+        "  positions         0 to 8191 probed",
+    ]
+    assert "  direction         -1, clockwise\n" in str(report_on("nanochat, clockwise"))
+    profile = report_on("linear scaling by 4").profile
+    assert profile == "geometric with base 10000, divided by 4"
+    profile = report_on("YaRN with its factor").profile
+    assert profile == (
+        "not geometric: base 10000 at both ends, the fastest 9 pairs divided by 1, "
+        "the slowest 11 by 8"
+    )
+    profile = report_on("every other pair turns back").profile
+    assert profile == "not geometric: 1 to -0.000133352 rad/token"
+
+
+def test_wrong_and_right_have_their_colors():
+    wrong, right = (report_on(n)._repr_html_() for n in ("off by one", "nanochat, clockwise"))
+    assert "4px solid var(--rope-k" in wrong and "2px solid var(--rope-k" in wrong
+    assert "4px solid var(--rope-score" in right and "2px solid var(--rope-line" in right
 
 
 @named(EXHIBITS)
@@ -259,6 +303,11 @@ def test_positions_are_dense_at_first_and_around_powers_of_two():
         assert len(between - {999}) == 1 and (between - {999}).pop() % 2 == 1
 
 
+def test_a_rotation_so_slow_that_a_few_tokens_do_not_show_it_is_right():
+    report = diagnose(lambda x, ids: plain(x, ids, PLAIN / 50_000))
+    assert report.ok and report.factor == pytest.approx(50_000, rel=1e-4)
+
+
 def test_low_precision_vectors_with_exact_tables_are_right():
     assert diagnose(lambda x, ids: plain(x.bfloat16(), ids).to(x.dtype)).ok
 
@@ -268,12 +317,6 @@ def test_since_says_where_positions_begin_to_fail():
     for dtype, since in rounded.items():
         report = diagnose(lambda x, ids, d=dtype: plain(x, ids.to(getattr(torch, d))))
         assert (report.findings[0].since if report.findings else None) == since
-
-
-def test_a_profile_says_what_both_ends_are_divided_by():
-    assert "base 10000 at both ends" in report_on("YaRN with its factor").profile
-    inverted = report_on("YaRN's ramp inverted (litgpt)")
-    assert inverted.findings[0].evidence["factor"] == pytest.approx(8, rel=1e-5)
 
 
 def test_coarse_tables_blur_the_base_and_no_more():
@@ -335,6 +378,26 @@ def test_an_expected_configuration_may_be_an_object_with_methods_or_values():
         report = diagnose(plain, expected=expected, attention_factor=1.5)
         assert report.codes[0] == "attention-factor-missing"
     assert diagnose(plain, inv_freq=PLAIN.tolist()).ok
+
+
+def test_pairs_that_stand_still_may_be_expected():
+    turning = PLAIN.where(torch.arange(32) < 8, 0)
+
+    def rotate(x, ids):
+        return plain(x, ids, turning)
+
+    assert diagnose(rotate, inv_freq=turning).ok and diagnose(rotate, inv_freq=PLAIN[:8]).ok
+    report = diagnose(rotate, inv_freq=PLAIN)
+    assert report.codes[0] == "frequencies-not-as-expected"
+    assert report.findings[0].evidence == {
+        "pair": 8,
+        "measured": 0.0,
+        "expected": pytest.approx(0.1, rel=1e-6),
+    }
+    wider = torch.nn.functional.pad(turning, (0, 8))
+    assert diagnose(rotate, inv_freq=wider).ok
+    wider[-1] = 1e-3
+    assert diagnose(rotate, inv_freq=wider).codes[0] == "width-not-as-expected"
 
 
 def test_a_slight_scaling_that_is_missing_is_named():
@@ -443,7 +506,7 @@ def test_code_that_would_end_the_program_is_never_right(error, at):
         there = {
             "first": True,
             "bfloat16": x.dtype == torch.bfloat16,
-            "far": ids.max() > 500,
+            "far": ids.max() > 200,
             "rows": ids.dim() == 2,
             "decode": x.shape[2] == 1,
         }
@@ -453,8 +516,34 @@ def test_code_that_would_end_the_program_is_never_right(error, at):
 
     options = {"rotate": plain, "decode": rotate} if at == "decode" else {"rotate": rotate}
     with pytest.raises(ValueError, match=f"raised {type(error).__name__} for x .*: ") as caught:
-        diagnose(**options)
+        diagnose(**options, max_position=256)
     assert caught.value.__cause__ is error
+
+
+@pytest.mark.parametrize("bug", ["positions-clamped", "positions-wrap-around"])
+@pytest.mark.parametrize("length", [16, 128, 4096])
+def test_a_table_that_ends_is_found_at_any_length(bug, length):
+    def rotate(x, ids):
+        return plain(x, ids.clamp(max=length - 1) if bug == "positions-clamped" else ids % length)
+
+    finding = diagnose(rotate).findings[0]
+    assert (finding.code, finding.since) == (bug, length)
+    assert str(length) in finding.sentence
+
+
+def test_a_table_must_hold_the_first_32_positions():
+    def table(length):
+        def rotate(x, ids):
+            if ids.max() >= length:
+                raise IndexError(f"a table of {length}")
+            return plain(x, ids)
+
+        return rotate
+
+    report = diagnose(table(32), max_position=100)
+    assert report.ok and report.positions == 25  # 100, 50, 25 are tried
+    with pytest.raises(ValueError, match=r"rotate raised IndexError .*: a table of 20"):
+        diagnose(table(20), max_position=100)
 
 
 def test_who_presses_control_c_is_obeyed():
@@ -501,6 +590,21 @@ def test_control_c_stops_the_command_line_too(source, tmp_path, monkeypatch):
             main(["diagnose", "stops:rotate"])
     finally:
         sys.modules.pop("stops", None)
+
+
+def test_sizes_in_a_message_name_a_bug_only_where_they_are_those_of_head_dim():
+    def raises(message):
+        def rotate(x, ids):
+            raise RuntimeError(message)
+
+        return rotate
+
+    for message in ("64 and 32", "32 and 64"):
+        assert diagnose(raises(message)).codes == ("tables-half-width",)
+    for message, head_dim in (("64 and 33", 64), ("164 and 32", 64), ("2 and 1", 2)):
+        with pytest.raises(ValueError, match=f"rotate raised RuntimeError .*: {message}"):
+            diagnose(raises(message), head_dim=head_dim)
+    assert diagnose(raises("4 and 2"), head_dim=4).codes == ("tables-half-width",)
 
 
 def test_the_smallest_of_each_is_taken():
