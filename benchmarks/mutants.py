@@ -16,15 +16,16 @@ import argparse
 import ast
 import os
 import random
+import resource
 import shutil
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
-from queue import SimpleQueue
 
 import pytest
 
@@ -134,63 +135,56 @@ def tests_of(path: str) -> list[str]:
     return [*files, f"tests/test_docstrings.py::test_examples_in_docstrings_run[{dotted}]"]
 
 
-def fails(tree: Path, tests: list[str], seconds: float) -> bool:
-    """Say whether one of the tests fails, or does not end in time."""
-    process = _SERVER.Process(target=_pytest, args=(tree, tests))
+def fails(tree: Path, tests: list[str], seconds: int) -> bool:
+    """Say whether one of the tests fails, or they take more of the processor than `seconds`."""
+    process = _SERVER.Process(target=_pytest, args=(tree, tests, seconds))
     process.start()
-    process.join(seconds)
-    if process.is_alive():
-        process.kill()
-        process.join()
-    elif process.exitcode > pytest.ExitCode.INTERRUPTED:  # which says that it cannot be imported
+    process.join(20 * seconds)  # on a busy machine that is longer, and on none for ever
+    process.kill()
+    process.join()
+    if process.exitcode > pytest.ExitCode.INTERRUPTED:  # which says that it cannot be imported
         raise RuntimeError(f"pytest exits with {process.exitcode} for {tests}")
     return process.exitcode != 0
 
 
-def _pytest(tree: Path, tests: list[str]) -> None:
+def _pytest(tree: Path, tests: list[str], seconds: int) -> None:
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
     os.chdir(tree)
     sys.path.insert(0, str(tree))
     sys.dont_write_bytecode = True
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     for stream in (1, 2):
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream)
+    present = [test for test in tests if Path(test.partition("::")[0]).exists()]
     options = ["-xq", "-p", "no:cacheprovider", "-k", "not compile and not process"]
-    sys.exit(
-        pytest.main([*options, *(test for test in tests if Path(test.partition("::")[0]).exists())])
-    )
+    sys.exit(pytest.main([*options, *present]))
 
 
-def run(root: Path, drawn: list[Mutant], jobs: int = 2, seconds: float = 300) -> list[Mutant]:
+def run(root: Path, drawn: list[Mutant], jobs: int = 2, seconds: int = 120) -> list[Mutant]:
     """Return those of the mutants that no test notices; print them as they are found."""
     with tempfile.TemporaryDirectory() as folder:
-        trees: SimpleQueue[Path] = SimpleQueue()
-        for job in range(jobs):
+        here = threading.local()
+
+        def settle() -> None:
             ignored = shutil.ignore_patterns(".*", "_build", "__pycache__")
-            trees.put(Path(shutil.copytree(root, Path(folder, str(job)), ignore=ignored)))
+            home = tempfile.mkdtemp(dir=folder)
+            here.tree = Path(shutil.copytree(root, home, dirs_exist_ok=True, ignore=ignored))
 
-        def survives(mutant: Mutant | str) -> bool:
-            tree = trees.get()
-            try:
-                if isinstance(mutant, str):  # a module as it is
-                    return not fails(tree, tests_of(mutant), seconds)
-                file = tree / mutant.path
-                source = file.read_text("utf-8")
-                file.write_text(mutant.apply(source), "utf-8")
-                try:
-                    survived = not fails(tree, tests_of(mutant.path), seconds)
-                finally:
-                    file.write_text(source, "utf-8")
-                if survived:
-                    print(mutant, flush=True)
-                return survived
-            finally:
-                trees.put(tree)
+        def survives(mutant: Mutant) -> bool:
+            file = here.tree / mutant.path
+            source = file.read_text("utf-8")
+            file.write_text(mutant.apply(source), "utf-8")
+            survived = not fails(here.tree, tests_of(mutant.path), seconds)
+            file.write_text(source, "utf-8")
+            if survived and mutant.old:
+                print(mutant, flush=True)
+            return survived
 
-        with ThreadPoolExecutor(jobs) as pool:
-            paths = sorted({mutant.path for mutant in drawn})
-            for path, green in zip(paths, pool.map(survives, paths), strict=True):
+        with ThreadPoolExecutor(jobs, initializer=settle) as pool:
+            intact = [Mutant(path, 1, 0, 0, "", "") for path in sorted({m.path for m in drawn})]
+            for module, green in zip(intact, pool.map(survives, intact), strict=True):
                 if not green:
-                    raise RuntimeError(f"the tests of {path} fail, or take too long, as it is")
+                    raise RuntimeError(f"the tests of {module.path} fail, or take too long, as is")
             return [m for m, kept in zip(drawn, pool.map(survives, drawn), strict=True) if kept]
 
 
@@ -201,7 +195,7 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=30)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--seconds", type=float, default=300, help="limit for one mutant")
+    parser.add_argument("--seconds", type=int, default=120, help="processor time for one mutant")
     options = parser.parse_args()
     os.nice(10)
     os.environ["OMP_NUM_THREADS"] = "1"

@@ -114,16 +114,18 @@ def test_what_no_test_notices_is_found(tree, capsys):
 
 def test_tests_that_fail_as_they_are_say_nothing(tree):
     (tree / "tests/test_sums.py").write_text("def test_sums():\n    assert False\n")
-    with pytest.raises(RuntimeError, match=r"the tests of ropelib/sums.py fail, or take too long"):
+    with pytest.raises(
+        RuntimeError, match=r"the tests of ropelib/sums.py fail, or take too long, as is"
+    ):
         tool.run(tree, tool.sample(tree, ["sums"], 1, 1), jobs=1)
 
 
 def test_tests_that_never_end_are_stopped_and_count_as_failed(tree):
     (tree / "tests/test_sums.py").write_text("while True:\n    pass\n")
-    assert tool.fails(tree, ["tests/test_sums.py"], seconds=2)
+    assert tool.fails(tree, ["tests/test_sums.py"], seconds=1)
 
 
 def test_tests_that_cannot_run_are_no_failure(tree):
     (tree / "tests/test_sums.py").write_text("")
     with pytest.raises(RuntimeError, match=r"pytest exits with 5 for \['tests/test_sums.py'\]"):
-        tool.fails(tree, ["tests/test_sums.py"], seconds=300)
+        tool.fails(tree, ["tests/test_sums.py"], seconds=60)
