@@ -244,6 +244,11 @@ def _():
     return {"rotate": rotate, "inv_freq": yarn(), "attention_factor": YARN_FACTOR}
 
 
+@exhibit("a factor of 1.0005", notes=("attention-factor",), attention_factor=1.0005)
+def _():
+    return {"rotate": lambda x, ids: plain(x, ids, factor=1.0005)}
+
+
 @exhibit("dynamic NTK, one pass", layout="half", notes=("frequencies-depend-on-length",))
 def _():
     return {"rotate": llama_pair(rope_type="dynamic", factor=4.0)}
@@ -393,6 +398,15 @@ def _():
 @exhibit("frequencies in the dtype of x", "frequencies-in-bfloat16")
 def _():
     return {"rotate": lambda x, ids: plain(x, ids, PLAIN.to(x.dtype))}
+
+
+@exhibit("angles and tables in bfloat16", "angles-in-bfloat16")
+def _():
+    def rotate(x, ids):
+        angles = over_heads(ids[..., None].bfloat16() * PLAIN.bfloat16())
+        return apply_rotary(x, angles.cos().float(), angles.sin().float(), layout="half")
+
+    return {"rotate": rotate}
 
 
 @exhibit("angles in the dtype of x", "angles-in-bfloat16")

@@ -110,11 +110,7 @@ def _guesses(
                 coarse * to_low(speeds),
                 *_words_on_frequencies(bits, when),
             )
-        for angles in (
-            to_low(positions) * at_one,
-            positions * at_one,
-            to_low(positions) * to_low(speeds),
-        ):
+        for angles in (to_low(positions) * at_one, positions * at_one):
             yield _Guess(
                 f"angles-in-{name}",
                 to_low(angles),
