@@ -713,10 +713,11 @@ def _():
 
 @exhibit("YaRN's ramp inverted, against a configuration", "inverted-ramp")
 def _():
-    frequencies = yarn(inverted=True, original=500)
+    # Too few pairs keep their frequency to see two ends of one series without the configuration.
+    frequencies = yarn(inverted=True, original=300)
     return {
         "rotate": lambda x, ids: plain(x, ids, frequencies),
-        "inv_freq": yarn(original=500),
+        "inv_freq": yarn(original=300),
     }
 
 

@@ -613,6 +613,18 @@ def test_the_smallest_of_each_is_taken():
     assert report.ok and report.positions == 32 and report.profile == "one pair, 1 rad/token"
 
 
+def test_of_one_pair_too_something_may_be_expected():
+    def rotate(x, ids):
+        return plain(x, ids, PLAIN[:1])
+
+    assert all(diagnose(rotate, head_dim=2, layout=layout).ok for layout in LAYOUTS)
+    report = diagnose(rotate, head_dim=2, inv_freq=[2.0])
+    assert report.codes == ("frequencies-not-as-expected",)
+    assert report.findings[0].evidence == pytest.approx(
+        {"pair": 0, "measured": 1, "expected": 2}, rel=1e-6
+    )
+
+
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [

@@ -76,10 +76,10 @@ class Expectation:
             "measured": float(measured[worst]),
             "expected": float(expected[worst]),
         }
-        plain = expected[0] * (expected[1] / expected[0]) ** torch.arange(longest).double()
-        both = (measured + expected) / plain
-        ratio = measured / expected
         if longest > 2 and expected.min() > 0:
+            plain = expected[0] * (expected[1] / expected[0]) ** torch.arange(longest).double()
+            both = (measured + expected) / plain
+            ratio = measured / expected
             factor = float(plain[-1] / expected[-1])
             if factor > 1 and (both - 1 - 1 / factor).abs().max() < 1e-3:
                 return inverted_blend(factor)
