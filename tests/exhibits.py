@@ -791,6 +791,14 @@ def _():
     return {"rotate": (rotate, plain), "max_position": 256}
 
 
+@exhibit("q and k both grow", "norm-not-kept", layout="half")
+def _():
+    def rotate(x, ids):
+        return plain(x, ids) * over_heads(1.003 ** ids[..., None]).float()
+
+    return {"rotate": (rotate, rotate), "max_position": 256}
+
+
 @exhibit("dimensions of q alone change places", "q-and-k-layouts-differ")
 def _():
     def moved(x, ids):

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from ropelib.diagnosis.fit import Fit
 from ropelib.diagnosis.probes import Curves, Probe, measure, obedience, probed_positions
-from ropelib.diagnosis.tensors import SAME, wrap
+from ropelib.diagnosis.tensors import SAME, gap, wrap
 
 
 class Measured:
@@ -158,16 +158,14 @@ class Measured:
 
     @cached_property
     def relativity_error(self) -> float:
-        """How much scores at one distance differ, from near positions 0 .. 8."""
-        m = self.near.matrices[:9]
-        products = torch.einsum("mrc,nre->mnce", m, m)
-        return max(
-            float(
-                (products[t:, t:].diagonal(k) - products[: 9 - t, : 9 - t].diagonal(k)).abs().max()
-            )
-            for t in (1, 4)
-            for k in (0, 1, 3)
-        )
+        """How much scores at one distance differ between neighboring places."""
+        return relativity_error(self.near, self.near)
+
+
+def relativity_error(q: Curves, k: Curves) -> float:
+    """How much the score of a q and a k differs from that of the same two one position on."""
+    products = torch.einsum("mrc,nre->mnce", q.matrices[:9], k.matrices[:9])
+    return gap(products[1:, 1:], products[:-1, :-1])
 
 
 def _permutation(matrix: Tensor) -> list[int] | None:

@@ -2,9 +2,7 @@
 
 from dataclasses import replace
 
-import torch
-
-from ropelib.diagnosis.measured import Measured
+from ropelib.diagnosis.measured import Measured, relativity_error
 from ropelib.diagnosis.report import Finding, Report, note, wrong
 
 
@@ -21,7 +19,8 @@ def joint_report(reports: list[Report], measured: list[Measured]) -> Report:
                 "the rotated tensor of the two is not the one that goes on",
             )
             return replace(other, findings=(finding, *other.findings))
-    if codes[0] == codes[1] == {"norm-not-kept"} and _cross_relativity(measured) < 1e-3:
+    error = relativity_error(*(m.near for m in measured))
+    if codes[0] == codes[1] == {"norm-not-kept"} and error < 1e-3:
         xpos = note("xpos", "q grows with the position as k shrinks: xPos, right as a pair.")
         return replace(q, findings=(xpos,))
     findings = list(q.findings) + [f for f in k.findings if f.code not in q.codes]
@@ -57,9 +56,3 @@ def _difference(q: Report, k: Report) -> Finding | None:
             "tables of two layers, or of two lengths",
             largest_relative_difference=error,
         )
-
-
-def _cross_relativity(measured: list[Measured]) -> float:
-    q, k = (m.near.matrices[:9] for m in measured)
-    products = torch.einsum("mrc,nre->mnce", q, k)
-    return float((products[1:, 1:] - products[:-1, :-1]).abs().max())
