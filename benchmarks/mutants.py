@@ -176,15 +176,14 @@ def run(root: Path, drawn: list[Mutant], jobs: int = 2, seconds: int = 120) -> l
             file.write_text(mutant.apply(source), "utf-8")
             survived = not fails(here.tree, tests_of(mutant.path), seconds)
             file.write_text(source, "utf-8")
-            if survived and mutant.old:
+            if survived:
                 print(mutant, flush=True)
             return survived
 
         with ThreadPoolExecutor(jobs, initializer=settle) as pool:
-            intact = [Mutant(path, 1, 0, 0, "", "") for path in sorted({m.path for m in drawn})]
-            for module, green in zip(intact, pool.map(survives, intact), strict=True):
-                if not green:
-                    raise RuntimeError(f"the tests of {module.path} fail, or take too long, as is")
+            tests = sorted({test for mutant in drawn for test in tests_of(mutant.path)})
+            if pool.submit(lambda: fails(here.tree, tests, seconds * len(tests))).result():
+                raise RuntimeError(f"some of {tests} fail, or take too long, as they are")
             return [m for m, kept in zip(drawn, pool.map(survives, drawn), strict=True) if kept]
 
 
