@@ -114,7 +114,9 @@ def test_what_no_test_notices_is_found(tree, capsys):
 
 def test_tests_that_fail_as_they_are_say_nothing(tree):
     (tree / "tests/test_sums.py").write_text("def test_sums():\n    assert False\n")
-    with pytest.raises(RuntimeError, match="some of .*tests/test_sums.py.* fail, or take too long"):
+    with pytest.raises(
+        RuntimeError, match=r"some of .*tests/test_sums.py.* fail, or take too long"
+    ):
         tool.run(tree, tool.sample(tree, ["sums"], 1, 1), jobs=1)
 
 
