@@ -613,6 +613,12 @@ def test_the_smallest_of_each_is_taken():
     assert report.ok and report.positions == 32 and report.profile == "one pair, 1 rad/token"
 
 
+def test_one_pair_that_is_late_is_found():
+    report = diagnose(lambda x, ids: plain(x, ids + 2, PLAIN[:1]), head_dim=2)
+    assert report.codes == ("positions-shifted",)
+    assert report.findings[0].evidence == {"shift": pytest.approx(2, rel=1e-6)}
+
+
 def test_of_one_pair_too_something_may_be_expected():
     def rotate(x, ids):
         return plain(x, ids, PLAIN[:1])
