@@ -83,7 +83,7 @@ class Expectation:
             factor = float(plain[-1] / expected[-1])
             if factor > 1 and (both - 1 - 1 / factor).abs().max() < 1e-3:
                 return inverted_blend(factor)
-            if (ratio / ratio[0] - 1).abs().max() < 1e-4:
+            if ratio.max() / ratio.min() - 1 < 1e-4:
                 return wrong(
                     "factor-not-as-expected",
                     f"All frequencies are {float(ratio[0]):.6g} times what is expected.",
