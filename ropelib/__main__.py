@@ -62,7 +62,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _diagnose(options: argparse.Namespace) -> int:
-    from ropelib.diagnose import diagnose
+    from ropelib.diagnosis import diagnose
 
     sys.path.insert(0, "")  # as `python -m` has it: modules of the current folder
     report = diagnose(
@@ -96,7 +96,9 @@ def _load(name: str):
         raise ValueError(f"a function is named module:function, got {name}")
     try:
         module = importlib.import_module(module_name)
-    except Exception as error:  # whatever a module does when it is imported
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # whatever a module does when it is imported, exits included
         raise ImportError(
             f"module {module_name} cannot be imported: {type(error).__name__}: {error}"
         ) from error

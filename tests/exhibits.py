@@ -4,19 +4,14 @@
 anew from its formula; what transformers ships is imported.
 """
 
+import importlib
 import math
 from dataclasses import dataclass, field
 
 import torch
-from transformers import GPTNeoXConfig, LlamaConfig, NanoChatConfig
-from transformers.models.gpt_neox import modeling_gpt_neox as gpt_neox
-from transformers.models.gptj import modeling_gptj as gptj
-from transformers.models.llama import modeling_llama as llama
-from transformers.models.nanochat import modeling_nanochat as nanochat
-from transformers.models.vjepa2 import modeling_vjepa2 as vjepa2
 
 from ropelib import RotaryEmbedding, apply_rotary, inv_freq
-from ropelib.diagnose import diagnose, from_module, from_tables, seq_first
+from ropelib.diagnosis import diagnose, from_module, from_tables, seq_first
 
 DIM = 64
 PLAIN = inv_freq(DIM)
@@ -42,6 +37,11 @@ def exhibit(name, code=None, layout=None, base=None, notes=(), **more):
         return make
 
     return register
+
+
+def modeling(name):
+    """Import one model of transformers; late, since that takes seconds."""
+    return importlib.import_module(f"transformers.models.{name}.modeling_{name}")
 
 
 def turn(x, angles, layout, factor=1.0):
@@ -90,11 +90,16 @@ def yarn(inverted=False, factor=8.0, original=2048):
 YARN_FACTOR = 0.1 * math.log(8) + 1
 
 
-def llama_pair(**rope):
-    config = LlamaConfig(head_dim=DIM, hidden_size=4 * DIM, num_attention_heads=4)
+def llama_tables(**rope):
+    llama = modeling("llama")
+    config = llama.LlamaConfig(head_dim=DIM, hidden_size=4 * DIM, num_attention_heads=4)
     config.rope_parameters = {"rope_type": "default", "rope_theta": 10_000.0, **rope}
     config.max_position_embeddings = 2048
-    return from_tables(llama.apply_rotary_pos_emb, llama.LlamaRotaryEmbedding(config))
+    return llama.LlamaRotaryEmbedding(config)
+
+
+def llama_pair(**rope):
+    return from_tables(modeling("llama").apply_rotary_pos_emb, llama_tables(**rope))
 
 
 # Right
@@ -107,7 +112,7 @@ def _():
 
 @exhibit("ropelib, interleaved, base 500000", layout="interleaved", base=500_000)
 def _():
-    return {"rotate": from_module(RotaryEmbedding(DIM, layout="interleaved", base=500_000.0))}
+    return {"rotate": RotaryEmbedding(DIM, layout="interleaved", base=500_000.0)}
 
 
 @exhibit("Llama, transformers", layout="half", base=10_000, notes=("angles-in-float32",))
@@ -117,6 +122,7 @@ def _():
 
 @exhibit("GPT-J, transformers", layout="interleaved", base=10_000, notes=("angles-in-float32",))
 def _():
+    gptj = modeling("gptj")
     table = gptj.create_sinusoidal_positions(8192, DIM)
 
     def rotate(x, position_ids):
@@ -190,9 +196,12 @@ def _():
     return {"rotate": rotate}
 
 
-@exhibit("GPT-NeoX, a quarter rotates", layout="half", base=10_000, rotary_dim=16)
+@exhibit(
+    "GPT-NeoX, a quarter rotates", layout="half", base=10_000, notes=("partial",), rotary_dim=16
+)
 def _():
-    config = GPTNeoXConfig(hidden_size=4 * DIM, num_attention_heads=4)
+    gpt_neox = modeling("gpt_neox")
+    config = gpt_neox.GPTNeoXConfig(hidden_size=4 * DIM, num_attention_heads=4)
     config.rope_parameters["partial_rotary_factor"] = 0.25
     tables = gpt_neox.GPTNeoXRotaryEmbedding(config)
     return {"rotate": from_tables(gpt_neox.apply_rotary_pos_emb, tables)}
@@ -217,7 +226,8 @@ def _():
 
 @exhibit("nanochat, clockwise", layout="half", notes=("clockwise",), direction=-1)
 def _():
-    config = NanoChatConfig(hidden_size=4 * DIM, num_attention_heads=4)
+    nanochat = modeling("nanochat")
+    config = nanochat.NanoChatConfig(hidden_size=4 * DIM, num_attention_heads=4)
     config.rope_parameters = {"rope_type": "default", "rope_theta": 10_000.0}
     tables = nanochat.NanoChatRotaryEmbedding(config)
     return {"rotate": from_tables(nanochat.apply_rotary_pos_emb, tables)}
@@ -234,12 +244,17 @@ def _():
     return {"rotate": rotate, "inv_freq": yarn(), "attention_factor": YARN_FACTOR}
 
 
+@exhibit("a factor of 1.0005", notes=("attention-factor",), attention_factor=1.0005)
+def _():
+    return {"rotate": lambda x, ids: plain(x, ids, factor=1.0005)}
+
+
 @exhibit("dynamic NTK, one pass", layout="half", notes=("frequencies-depend-on-length",))
 def _():
     return {"rotate": llama_pair(rope_type="dynamic", factor=4.0)}
 
 
-@exhibit("xPos, q and k", layout="half", base=10_000, notes=("xpos",))
+@exhibit("xPos, q and k", layout="half", base=10_000, notes=("xpos",), positions=256)
 def _():
     def rotate(x, ids, sign):
         scale = 1.003 ** (sign * ids.double())
@@ -249,6 +264,84 @@ def _():
         "rotate": (lambda x, ids: rotate(x, ids, 1), lambda x, ids: rotate(x, ids, -1)),
         "max_position": 256,
     }
+
+
+@exhibit("the middle half rotates", layout="half", base=10_000, notes=("middle-dimensions",))
+def _():
+    def rotate(x, ids):
+        before, moving, after = x.split([16, 32, 16], dim=-1)
+        return torch.cat((before, plain(moving, ids, inv_freq(32)), after), dim=-1)
+
+    return {"rotate": rotate}
+
+
+@exhibit("every other pair turns back", layout="half", notes=("mixed-directions",))
+def _():
+    signs = torch.tensor([1, -1]).repeat(DIM // 4)
+    return {"rotate": lambda x, ids: plain(x, ids, PLAIN * signs)}
+
+
+@exhibit("halves that mirror each other", notes=("unusual-pairs",))
+def _():
+    order = [*range(32), *range(63, 31, -1)]
+    return {"rotate": lambda x, ids: plain(x[..., order], ids)[..., order]}
+
+
+@exhibit("tables in bfloat16", layout="half", notes=("tables-in-low-precision",))
+def _():
+    def rotate(x, ids):
+        angles = over_heads(ids[..., None] * PLAIN)
+        cos, sin = angles.cos().bfloat16().float(), angles.sin().bfloat16().float()
+        return apply_rotary(x, cos, sin, layout="half")
+
+    return {"rotate": rotate}
+
+
+@exhibit("a table of 300 positions", base=10_000, notes=("table-ends",), positions=256)
+def _():
+    def rotate(x, ids):
+        if ids.max() >= 300:
+            raise IndexError("index out of range")
+        return plain(x, ids)
+
+    return {"rotate": rotate}
+
+
+@exhibit("in place", base=10_000, notes=("changes-its-input",))
+def _():
+    return {"rotate": lambda x, ids: x.copy_(plain(x, ids))}
+
+
+@exhibit("one row of positions for all", base=10_000, notes=("rows-refused",))
+def _():
+    def rotate(x, ids):
+        assert ids.dim() == 1, "one row only"
+        return plain(x, ids)
+
+    return {"rotate": rotate}
+
+
+@exhibit("rows of positions only", base=10_000)
+def _():
+    def rotate(x, ids):
+        assert ids.shape == (x.shape[0], x.shape[2]), "one row for each of the batch"
+        return plain(x, ids)
+
+    return {"rotate": rotate}
+
+
+@exhibit("always float32", base=10_000, notes=("dtype-changed",))
+def _():
+    return {"rotate": lambda x, ids: plain(x, ids).float()}
+
+
+@exhibit("float32 alone", base=10_000, notes=("bfloat16-refused",))
+def _():
+    def rotate(x, ids):
+        assert x.dtype == torch.float32
+        return plain(x, ids)
+
+    return {"rotate": rotate}
 
 
 # Wrong: precision
@@ -285,18 +378,49 @@ def _():
 
 @exhibit("model.bfloat16() takes the frequencies along", "frequencies-in-bfloat16")
 def _():
-    apply, tables = llama.apply_rotary_pos_emb, llama_tables().bfloat16()
-    return {"rotate": from_tables(apply, tables)}
-
-
-def llama_tables():
-    config = LlamaConfig(head_dim=DIM, hidden_size=4 * DIM, num_attention_heads=4)
-    return llama.LlamaRotaryEmbedding(config)
+    apply = modeling("llama").apply_rotary_pos_emb
+    return {"rotate": from_tables(apply, llama_tables().bfloat16())}
 
 
 @exhibit("model.half() takes the frequencies along", "frequencies-in-float16")
 def _():
-    return {"rotate": from_tables(llama.apply_rotary_pos_emb, llama_tables().half())}
+    apply = modeling("llama").apply_rotary_pos_emb
+    return {"rotate": from_tables(apply, llama_tables().half())}
+
+
+@exhibit("frequencies in TF32", "frequencies-in-tf32")
+def _():
+    # float16 holds larger frequencies as exactly.
+    frequencies = round_mantissa(inv_freq(DIM, 500_000.0))
+    return {"rotate": lambda x, ids: plain(x, ids, frequencies)}
+
+
+@exhibit("frequencies in the dtype of x", "frequencies-in-bfloat16")
+def _():
+    return {"rotate": lambda x, ids: plain(x, ids, PLAIN.to(x.dtype))}
+
+
+@exhibit("angles and tables in bfloat16", "angles-in-bfloat16")
+def _():
+    def rotate(x, ids):
+        angles = over_heads(ids[..., None].bfloat16() * PLAIN.bfloat16())
+        return apply_rotary(x, angles.cos().float(), angles.sin().float(), layout="half")
+
+    return {"rotate": rotate}
+
+
+@exhibit("angles in the dtype of x", "angles-in-bfloat16")
+def _():
+    return {"rotate": lambda x, ids: turn(x, (ids[..., None] * PLAIN).to(x.dtype), "half")}
+
+
+@exhibit("angles in float16", "angles-in-float16")
+def _():
+    def rotate(x, ids):
+        dtype = torch.float16 if x.dtype == torch.float16 else torch.float64
+        return turn(x, (ids[..., None] * PLAIN).to(dtype), "half")
+
+    return {"rotate": rotate}
 
 
 @exhibit("angles in bfloat16 (gpt-neox)", "angles-in-bfloat16")
@@ -314,7 +438,7 @@ def _():
 def _():
     def rotate(x, position_ids):
         positions = position_ids.expand(len(x), -1)[:, None].to(x.dtype)
-        return vjepa2.rotate_queries_or_keys(x, positions.expand(-1, x.shape[1], -1))
+        return modeling("vjepa2").rotate_queries_or_keys(x, positions.expand(-1, x.shape[1], -1))
 
     return {"rotate": rotate}
 
@@ -326,6 +450,36 @@ def _():
         return x * angles.cos() + swapped_halves(x) * angles.sin()
 
     return {"rotate": rotate}
+
+
+@exhibit("one half's angles in reverse", "angles-differ-within-pairs")
+def _():
+    def rotate(x, ids):
+        angles = over_heads((ids[..., None] * PLAIN).float())
+        angles = torch.cat((angles, angles.flip(-1)), dim=-1)
+        return x * angles.cos() + swapped_halves(x) * angles.sin()
+
+    return {"rotate": rotate}
+
+
+@exhibit("summed over dimensions", "not-pairwise")
+def _():
+    return {"rotate": lambda x, ids: x.cumsum(-1) * (1 + over_heads(ids[..., None]))}
+
+
+@exhibit("slower from head to head", "heads-differ")
+def _():
+    def rotate(x, ids):
+        slower = 1 + torch.arange(x.shape[1])[:, None, None]
+        angles = (over_heads(ids[..., None] * PLAIN) / slower).float().repeat_interleave(2, dim=-1)
+        return (x * angles.cos() + swapped_neighbors(x) * angles.sin()).to(x.dtype)
+
+    return {"rotate": rotate}
+
+
+@exhibit("only the first head turns", "heads-differ")
+def _():
+    return {"rotate": lambda x, ids: torch.cat((plain(x[:, :1], ids), x[:, 1:]), dim=1)}
 
 
 @exhibit("tables broadcast over heads (004)", "rotates-by-head")
@@ -361,7 +515,7 @@ def _():
 @exhibit("sin and cos swapped", "sin-and-cos-swapped")
 def _():
     def apply(q, k, sin, cos):
-        return llama.apply_rotary_pos_emb(q, k, cos, sin)
+        return modeling("llama").apply_rotary_pos_emb(q, k, cos, sin)
 
     return {"rotate": from_tables(apply, llama_tables())}
 
@@ -392,6 +546,47 @@ def _():
     return {"rotate": lambda x, ids: plain(x, ids) / DIM**0.5}
 
 
+@exhibit("divided by the fourth root of head_dim", "norm-not-kept", layout="half")
+def _():
+    return {"rotate": lambda x, ids: plain(x, ids, factor=DIM**-0.25)}
+
+
+@exhibit("divided by sqrt(rotary_dim)", "norm-not-kept", layout="half", base=10_000)
+def _():
+    return {"rotate": lambda x, ids: plain(x, ids, inv_freq(16), factor=1 / 4)}
+
+
+@exhibit("a mean in place of a sum", "norm-not-kept", layout="half")
+def _():
+    return {"rotate": lambda x, ids: plain(x, ids) / 2**0.5}
+
+
+@exhibit("what does not rotate is scaled too", "norm-not-kept", layout="half")
+def _():
+    return {"rotate": lambda x, ids: 1.2 * plain(x, ids, inv_freq(16))}
+
+
+@exhibit("slow pairs weigh less", "norm-not-kept", layout="half")
+def _():
+    weights = torch.linspace(1, 0.5, DIM // 2)
+    return {"rotate": lambda x, ids: plain(x, ids, factor=weights)}
+
+
+@exhibit("a decay over positions", "norm-not-kept", layout="half")
+def _():
+    return {"rotate": lambda x, ids: plain(x, ids) * 0.999 ** over_heads(ids[..., None].float())}
+
+
+@exhibit("noise added", "not-deterministic")
+def _():
+    generator = torch.Generator().manual_seed(0)
+
+    def rotate(x, ids):
+        return plain(x, ids) + 0.01 * torch.randn(x.shape, generator=generator).to(x.dtype)
+
+    return {"rotate": rotate}
+
+
 @exhibit("normalized inside", "not-linear")
 def _():
     return {"rotate": lambda x, ids: plain(torch.nn.functional.rms_norm(x, (DIM,)), ids)}
@@ -419,6 +614,34 @@ def _():
     return {"rotate": lambda x, ids: plain(x, ids + 1)}
 
 
+@exhibit("three late", "positions-shifted", layout="half", base=10_000)
+def _():
+    return {"rotate": lambda x, ids: plain(x, ids + 3)}
+
+
+@exhibit("half a token late", "positions-shifted", layout="half", base=10_000)
+def _():
+    return {"rotate": lambda x, ids: plain(x, ids.double() + 0.5)}
+
+
+@exhibit("half a radian added to every angle", "turned-at-position-0", layout="half")
+def _():
+    return {"rotate": lambda x, ids: turn(x, ids[..., None] * PLAIN + 0.5, "half")}
+
+
+@exhibit("the square of the position", "angles-drift", layout="half")
+def _():
+    return {"rotate": lambda x, ids: plain(x, ids.double() ** 2 / 100)}
+
+
+@exhibit("a degree more at odd positions", "not-relative", layout="half")
+def _():
+    def rotate(x, ids):
+        return turn(x, ids[..., None] * PLAIN + math.radians(1) * (ids % 2)[..., None], "half")
+
+    return {"rotate": rotate}
+
+
 @exhibit("position_ids ignored", "position-ids-ignored", layout="interleaved", base=10_000)
 def _():
     return {"rotate": lambda x, ids: plain(x, torch.arange(x.shape[2]), layout="interleaved")}
@@ -442,6 +665,16 @@ def _():
 @exhibit("a decode step one late", "decode-off-by-one")
 def _():
     return {"rotate": plain, "decode": lambda x, ids: plain(x, ids + (x.shape[2] == 1))}
+
+
+@exhibit("a decode step that forgets the prompt", "decode-forgets-the-prompt", layout="half")
+def _():
+    return {"rotate": plain, "decode": lambda x, ids: plain(x, ids - 8 * (x.shape[2] == 1))}
+
+
+@exhibit("a decode step that turns back", "decode-differs", layout="half")
+def _():
+    return {"rotate": plain, "decode": lambda x, ids: plain(x, -ids)}
 
 
 @exhibit("dynamic NTK with a cache of old keys", "cached-keys-keep-old-frequencies")
@@ -480,10 +713,11 @@ def _():
 
 @exhibit("YaRN's ramp inverted, against a configuration", "inverted-ramp")
 def _():
-    frequencies = yarn(inverted=True, original=500)
+    # Too few pairs keep their frequency to see two ends of one series without the configuration.
+    frequencies = yarn(inverted=True, original=300)
     return {
         "rotate": lambda x, ids: plain(x, ids, frequencies),
-        "inv_freq": yarn(original=500),
+        "inv_freq": yarn(original=300),
     }
 
 
@@ -516,6 +750,21 @@ def _():
     return {"rotate": plain, "layout": "interleaved"}
 
 
+@exhibit("half as wide as expected", "width-not-as-expected", layout="half")
+def _():
+    return {"rotate": plain, "inv_freq": PLAIN[:16]}
+
+
+@exhibit("one frequency off", "frequencies-not-as-expected")
+def _():
+    return {"rotate": plain, "inv_freq": PLAIN * (1 + 0.001 * (torch.arange(DIM // 2) == 3))}
+
+
+@exhibit("another factor", "attention-factor-not-as-expected")
+def _():
+    return {"rotate": lambda x, ids: plain(x, ids, factor=1.1), "attention_factor": 1.2}
+
+
 # Wrong: q and k
 
 
@@ -529,6 +778,36 @@ def _():
     return {"rotate": (lambda x, ids: x, plain)}
 
 
+@exhibit("neither rotated", "does-not-rotate")
+def _():
+    return {"rotate": (lambda x, ids: x, lambda x, ids: x)}
+
+
+@exhibit("q grows as k stays", "norm-not-kept", layout="half")
+def _():
+    def rotate(x, ids):
+        return plain(x, ids) * over_heads(1.003 ** ids[..., None]).float()
+
+    return {"rotate": (rotate, plain), "max_position": 256}
+
+
+@exhibit("q and k both grow", "norm-not-kept", layout="half")
+def _():
+    def rotate(x, ids):
+        return plain(x, ids) * over_heads(1.003 ** ids[..., None]).float()
+
+    return {"rotate": (rotate, rotate), "max_position": 256}
+
+
+@exhibit("dimensions of q alone change places", "q-and-k-layouts-differ")
+def _():
+    def moved(x, ids):
+        x = plain(x, ids, layout="interleaved")
+        return torch.cat((x[..., 0::2], x[..., 1::2]), dim=-1)
+
+    return {"rotate": (moved, lambda x, ids: plain(x, ids, layout="interleaved"))}
+
+
 @exhibit("layouts of q and k differ", "q-and-k-layouts-differ")
 def _():
     return {"rotate": (plain, lambda x, ids: plain(x, ids, layout="interleaved"))}
@@ -537,6 +816,16 @@ def _():
 @exhibit("k turned back", "q-and-k-directions-differ")
 def _():
     return {"rotate": (plain, lambda x, ids: plain(x, -ids))}
+
+
+@exhibit("less of k rotates", "q-and-k-widths-differ", layout="half")
+def _():
+    return {"rotate": (plain, lambda x, ids: plain(x, ids, PLAIN[:16]))}
+
+
+@exhibit("k turns with another base", "q-and-k-frequencies-differ", layout="half")
+def _():
+    return {"rotate": (plain, lambda x, ids: plain(x, ids, inv_freq(DIM, 20_000.0)))}
 
 
 @exhibit("k off by one", "off-by-one", layout="half")

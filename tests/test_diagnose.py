@@ -1,17 +1,23 @@
 """Every exhibit gets its verdict; every right rotation is measured; every finding is shown."""
 
+import ast
 import functools
 import html
+import math
 import re
+import sys
+from pathlib import Path
 
 import pytest
 import torch
-from exhibits import EXHIBITS, PLAIN, plain, turn
+from exhibits import EXHIBITS, PLAIN, YARN_FACTOR, plain, turn
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ropelib import inv_freq
-from ropelib.diagnose import Finding, Report, diagnose, from_module, from_tables, seq_first
+import ropelib
+from ropelib import RotaryEmbedding, diagnosis, inv_freq
+from ropelib.__main__ import COULD_NOT_RUN, main
+from ropelib.diagnosis import Finding, Report, diagnose, from_module, from_tables, seq_first
 
 RIGHT = [e for e in EXHIBITS if e.code is None]
 WRONG = [e for e in EXHIBITS if e.code is not None]
@@ -40,7 +46,7 @@ def test_a_right_rotation_is_measured_and_not_blamed(exhibit):
         assert report.base == pytest.approx(exhibit.base, rel=1e-6)
     assert set(exhibit.notes) <= set(report.codes)
     assert len(report.codes) <= max(2, len(exhibit.notes) + 1)
-    for name, value in exhibit.more.items():
+    for name, value in ({"positions": 8192} | exhibit.more).items():
         assert getattr(report, name) == pytest.approx(value, rel=1e-6)
 
 
@@ -54,6 +60,128 @@ def test_a_wrong_rotation_is_named_once(exhibit):
         assert report.layout == exhibit.layout
     if exhibit.base is not None:
         assert report.base == pytest.approx(exhibit.base, rel=1e-6)
+
+
+# What some exhibits must show: numbers that follow from their own lines.
+MEASURED = {
+    "GPT-J, transformers": {"at positions below": 8192},
+    "read as pairs, written as halves (001)": {"dimension 1 comes out at": 32},
+    "trailing half rotates": {"first rotating dimension": 32},
+    "p-RoPE, a quarter of the pairs turns": {"pairs that turn": 8, "of": 32},
+    "linear scaling by 4": {"factor": 4},
+    "YaRN with its factor": {"base": 10_000, "factor": 8, "attention factor": YARN_FACTOR},
+    "dynamic NTK, one pass": {
+        "slowest in a short call": 10_000 ** (-31 / 32),
+        # transformers: base * (factor * 8192 / 2048 - (factor - 1)) ** (64 / 62)
+        "slowest in a long call": (10_000 * 13 ** (64 / 62)) ** (-31 / 32),
+    },
+    "a table of 300 positions": {"probed up to": 255},
+    "positions in bfloat16": {"since": 257, "largest angle error": 1},
+    "positions in TF32": {"since": 2049, "largest angle error": 1},
+    "positions in float16": {"since": 2049, "largest angle error": 1},
+    "model.bfloat16() takes the frequencies along": {"base, about": 10_000},
+    "model.half() takes the frequencies along": {"base, about": 10_000},
+    "V-JEPA 2, transformers": {
+        "frequency of dimension 0": 1,
+        "of its partner": 10_000 ** (-1 / 32),
+    },
+    "neighbors' angles on halves": {"frequency of dimension 0": 1, "of its partner": 10_000**-0.5},
+    "one half's angles in reverse": {"of its partner": 10_000 ** (-31 / 32)},
+    "summed over dimensions": {"dimensions mixed": 64},
+    "slower from head to head": {"heads unlike the first": 65, "of": 66},
+    "only the first head turns": {"heads unlike the first": 65, "of": 66},
+    "sin and cos swapped": {"angle at position 0": math.pi / 2},
+    "minus sign forgotten": {
+        "largest stretch at position 1": max(math.cos(w) + math.sin(w) for w in PLAIN.tolist())
+    },
+    "last pair not rotated": {"pairs": 31, "slowest frequency": 10_000 ** (-30 / 32)},
+    "divided by sqrt(head_dim)": {"scale": 1 / 8},
+    "divided by the fourth root of head_dim": {"scale": 64**-0.25},
+    "divided by sqrt(rotary_dim)": {"scale": 1 / 4},
+    "a mean in place of a sum": {"scale": 0.5**0.5},
+    "what does not rotate is scaled too": {"scale": 1.2},
+    "slow pairs weigh less": {"smallest scale": 0.5, "largest scale": 1},
+    "a decay over positions": {"smallest length": 0.999**128, "largest length": 1},
+    "sinusoids added": {"largest entry": 1},
+    "nothing rotated": {"largest change": 0},
+    "off by one": {"since": 0, "shift": 1},
+    "three late": {"since": 0, "shift": 3},
+    "half a token late": {"since": 0, "shift": 0.5},
+    "half a radian added to every angle": {"largest angle at position 0": 0.5},
+    "the square of the position": {"since": 1},
+    "a degree more at odd positions": {"change of scores at one distance": 2 * math.radians(1)},
+    "single tokens at position 0": {"since": 8},
+    "a decode step one late": {"since": 8, "shift": 1},
+    "a decode step that forgets the prompt": {"since": 8, "shift": -8},
+    "a decode step that turns back": {"since": 1},
+    "dynamic NTK with a cache of old keys": {"since": 0},
+    "table clamped at 2048": {"since": 2048},
+    "table wraps around at 2048": {"since": 2048},
+    "YaRN's ramp inverted (litgpt)": {"factor": 8},
+    "YaRN's ramp inverted, against a configuration": {"factor": 8},
+    "YaRN without its factor": {"attention factor": 1, "expected": YARN_FACTOR},
+    "scaling not read from the configuration": {
+        "pair": 31,
+        "measured": 10_000 ** (-31 / 32),
+        "expected": 10_000 ** (-31 / 32) / 8,
+    },
+    "linear scaling multiplied": {"ratio": 4},
+    "base lost": {"base": 10_000, "expected": 500_000},
+    "half as wide as expected": {"rotary dim": 64, "expected": 32},
+    "one frequency off": {"pair": 3, "measured": 10_000 ** (-3 / 32)},
+    "another factor": {"attention factor": 1.1, "expected": 1.2},
+    "k turns with another base": {"largest relative difference": 2 ** (31 / 32) - 1},
+    "k off by one": {"since": 0, "shift": 1},
+}
+
+
+@pytest.mark.parametrize("name", MEASURED)
+def test_what_is_measured_follows_from_the_rotation(name):
+    findings = report_on(name).findings
+    measured = {key: value for f in findings for key, value in f.evidence.items()}
+    measured["since"] = next((f.since for f in findings if f.since is not None), None)
+    expected = MEASURED[name]
+    # Coarse numbers, bfloat16's above all, tell a base to 1 in 1000.
+    assert {k: measured[k] for k in expected} == pytest.approx(expected, rel=2e-3)
+
+
+def test_every_row_of_a_report_is_printed():
+    assert str(report_on("last pair not rotated, interleaved")).splitlines() == [
+        "This rotation is wrong: last-pair-not-rotated.",
+        "  layout            interleaved, pairs (2i, 2i + 1)",
+        "  rotary_dim        62 of 64",
+        "  inv_freq          geometric with base 7498.94",
+        "  direction         +1, counterclockwise",
+        "  attention_factor  1",
+        "  positions         0 to 8191 probed",
+        "wrong  last-pair-not-rotated: The slowest pair stands still while all others turn.",
+        "       measured: pairs 31, slowest frequency 0.000177828",
+        "       usual cause: a loop or a slice that ends one pair early",
+    ]
+    assert str(report_on("minus sign forgotten")).splitlines()[1:7] == [
+        "  layout            not measured",
+        "  rotary_dim        not measured",
+        "  inv_freq          not measured",
+        "  direction         not measured",
+        "  attention_factor  not measured",
+        "  positions         0 to 8191 probed",
+    ]
+    assert "  direction         -1, clockwise\n" in str(report_on("nanochat, clockwise"))
+    profile = report_on("linear scaling by 4").profile
+    assert profile == "geometric with base 10000, divided by 4"
+    profile = report_on("YaRN with its factor").profile
+    assert profile == (
+        "not geometric: base 10000 at both ends, the fastest 9 pairs divided by 1, "
+        "the slowest 11 by 8"
+    )
+    profile = report_on("every other pair turns back").profile
+    assert profile == "not geometric: 1 to -0.000133352 rad/token"
+
+
+def test_wrong_and_right_have_their_colors():
+    wrong, right = (report_on(n)._repr_html_() for n in ("off by one", "nanochat, clockwise"))
+    assert "4px solid var(--rope-k" in wrong and "2px solid var(--rope-k" in wrong
+    assert "4px solid var(--rope-score" in right and "2px solid var(--rope-line" in right
 
 
 @named(EXHIBITS)
@@ -74,6 +202,44 @@ def test_there_are_enough_exhibits_and_codes_are_stable_words():
     for exhibit in WRONG:
         assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)+", exhibit.code)
     assert len({e.name for e in EXHIBITS}) == len(EXHIBITS)
+
+
+def codes_in(source):
+    """Every code that the source can put into a finding, as a regular expression."""
+
+    def patterns(node, function):
+        if isinstance(node, ast.Constant):
+            yield re.escape(node.value)
+        elif isinstance(node, ast.JoinedStr):
+            parts = [p.value if isinstance(p, ast.Constant) else "[a-z0-9]+" for p in node.values]
+            yield "".join(parts)
+        elif isinstance(node, ast.IfExp):
+            yield from patterns(node.body, function)
+            yield from patterns(node.orelse, function)
+        elif isinstance(node, ast.Name):  # a variable of the function, or its own argument
+            for line in ast.walk(function):
+                if isinstance(line, ast.Assign) and getattr(line.targets[0], "id", None) == node.id:
+                    yield from patterns(line.value, function)
+        else:  # what a _Guess is made with is found where it is made
+            assert ast.unparse(node) == "guess.code"
+
+    for function in ast.walk(ast.parse(source)):
+        if isinstance(function, ast.FunctionDef):
+            for call in ast.walk(function):
+                named = getattr(getattr(call, "func", None), "id", None)
+                if named in ("Finding", "wrong", "note", "_Guess"):
+                    yield from patterns(call.args[0], function)
+
+
+def test_every_code_has_an_exhibit():
+    shown = {code for e in EXHIBITS for code in (e.code, *e.notes) if code}
+    files = Path(diagnosis.__file__).parent.glob("*.py")
+    patterns = {code for file in files for code in codes_in(file.read_text("utf-8"))}
+    assert len(patterns) > 50
+    for pattern in patterns:
+        assert any(re.fullmatch(pattern, code) for code in shown), pattern
+    for code in shown:
+        assert any(re.fullmatch(pattern, code) for pattern in patterns), code
 
 
 # What is measured
@@ -121,6 +287,28 @@ def test_any_geometric_rotation_is_recovered(
     assert ("attention-factor" in report.codes) == (factor > 1)
 
 
+def test_positions_are_dense_at_first_and_around_powers_of_two():
+    far = set()
+
+    def watched(x, ids):
+        if x.shape[1] > 60:  # as many heads as matrices take
+            far.update(ids.flatten().tolist())
+        return plain(x, ids)
+
+    report = diagnose(watched, max_position=1000)
+    assert report.positions == 1000 and max(far) == 999
+    assert set(range(9)) <= far
+    for power in (16, 32, 64, 128, 256, 512):
+        assert {power - 1, power, power + 1} <= far
+        between = {m for m in far if power + 1 < m < 2 * power - 1}
+        assert len(between - {999}) == 1 and (between - {999}).pop() % 2 == 1
+
+
+def test_a_rotation_so_slow_that_a_few_tokens_do_not_show_it_is_right():
+    report = diagnose(lambda x, ids: plain(x, ids, PLAIN / 50_000))
+    assert report.ok and report.factor == pytest.approx(50_000, rel=1e-4)
+
+
 def test_low_precision_vectors_with_exact_tables_are_right():
     assert diagnose(lambda x, ids: plain(x.bfloat16(), ids).to(x.dtype)).ok
 
@@ -130,12 +318,6 @@ def test_since_says_where_positions_begin_to_fail():
     for dtype, since in rounded.items():
         report = diagnose(lambda x, ids, d=dtype: plain(x, ids.to(getattr(torch, d))))
         assert (report.findings[0].since if report.findings else None) == since
-
-
-def test_a_profile_says_what_both_ends_are_divided_by():
-    assert "base 10000 at both ends" in report_on("YaRN with its factor").profile
-    inverted = report_on("YaRN's ramp inverted (litgpt)")
-    assert inverted.findings[0].evidence["factor"] == pytest.approx(8, rel=1e-5)
 
 
 def test_coarse_tables_blur_the_base_and_no_more():
@@ -152,78 +334,6 @@ def test_two_series_side_by_side_are_not_called_scaled():
     report = diagnose(lambda x, ids: plain(x, ids, axes))
     assert report.ok and report.base is None and report.codes == ("not-geometric",)
     torch.testing.assert_close(report.inv_freq, axes, rtol=1e-6, atol=0)
-
-
-def test_a_short_table_is_probed_as_far_as_it_goes():
-    cos, sin = (t(torch.arange(300)[:, None] * PLAIN).float() for t in (torch.cos, torch.sin))
-
-    def rotate(x, ids):
-        if ids.max() >= 300:
-            raise IndexError("index out of range")
-        return plain(x, ids) if len(cos) == len(sin) else x
-
-    report = diagnose(rotate)
-    assert report.ok and report.positions == 256 and "table-ends" in report.codes
-
-
-def test_notes_on_what_is_right_but_surprising():
-    def in_place(x, ids):
-        return x.copy_(plain(x, ids))
-
-    def one_row(x, ids):
-        assert ids.dim() == 1, "one row only"
-        return plain(x, ids)
-
-    def widened(x, ids):
-        return plain(x, ids).float()
-
-    def refuses(x, ids):
-        assert x.dtype == torch.float32
-        return plain(x, ids)
-
-    def coarse(x, ids):
-        cos, sin = ((ids[..., None] * PLAIN).cos().bfloat16(), (ids[..., None] * PLAIN).sin())
-        cos, sin = cos.float().unsqueeze(-3), sin.bfloat16().float().unsqueeze(-3)
-        a, b = x.chunk(2, dim=-1)
-        return torch.cat((a * cos - b * sin, a * sin + b * cos), dim=-1).to(x.dtype)
-
-    def mirrored(x, ids):
-        order = [*range(32), *range(63, 31, -1)]
-        return plain(x[..., order], ids)[..., order]
-
-    for rotate, code in [
-        (in_place, "changes-its-input"),
-        (one_row, "rows-refused"),
-        (widened, "dtype-changed"),
-        (refuses, "bfloat16-refused"),
-        (coarse, "tables-in-low-precision"),
-        (mirrored, "unusual-pairs"),
-    ]:
-        report = diagnose(rotate)
-        assert report.ok and code in report.codes, report
-
-
-def test_further_bugs_have_their_names():
-    generator = torch.Generator().manual_seed(0)
-
-    def noisy(x, ids):
-        return plain(x, ids) + 0.01 * torch.randn(x.shape, generator=generator).to(x.dtype)
-
-    def decaying(x, ids):
-        return plain(x, ids) * 0.999 ** ids[..., None].float()
-
-    def squared(x, ids):
-        return plain(x, ids.double() ** 2 / 100)
-
-    for rotate, code in [
-        (noisy, "not-deterministic"),
-        (decaying, "norm-not-kept"),
-        (squared, "angles-drift"),
-        (lambda x, ids: plain(x, ids + 3), "positions-shifted"),
-        (lambda x, ids: plain(x, ids.double() + 0.5), "positions-shifted"),
-        (lambda x, ids: x.cumsum(-1) * (1 + ids[:, None]), "not-pairwise"),
-    ]:
-        assert diagnose(rotate).codes[:1] == (code,)
 
 
 def test_decoding_that_equals_the_full_pass_is_right():
@@ -268,19 +378,35 @@ def test_an_expected_configuration_may_be_an_object_with_methods_or_values():
         assert diagnose(plain, expected=expected).ok
         report = diagnose(plain, expected=expected, attention_factor=1.5)
         assert report.codes[0] == "attention-factor-missing"
-    assert diagnose(plain, inv_freq=PLAIN[:16]).codes[0] == "width-not-as-expected"
-    crooked = PLAIN.clone()
-    crooked[3] *= 1.001
-    assert diagnose(plain, inv_freq=crooked).codes[0] == "frequencies-not-as-expected"
-    factor = diagnose(lambda x, ids: plain(x, ids, factor=1.1), attention_factor=1.2)
-    assert factor.codes[0] == "attention-factor-not-as-expected"
+    assert diagnose(plain, inv_freq=PLAIN.tolist()).ok
 
 
-def test_other_differences_of_q_and_k_are_named():
-    wide = (plain, lambda x, ids: plain(x, ids, PLAIN[:16]))
-    assert diagnose(wide).codes[0] == "q-and-k-widths-differ"
-    fast = (plain, lambda x, ids: plain(x, ids, inv_freq(64, 20_000.0)))
-    assert diagnose(fast).codes[0] == "q-and-k-frequencies-differ"
+def test_pairs_that_stand_still_may_be_expected():
+    turning = PLAIN.where(torch.arange(32) < 8, 0)
+
+    def rotate(x, ids):
+        return plain(x, ids, turning)
+
+    assert diagnose(rotate, inv_freq=turning).ok and diagnose(rotate, inv_freq=PLAIN[:8]).ok
+    report = diagnose(rotate, inv_freq=PLAIN)
+    assert report.codes[0] == "frequencies-not-as-expected"
+    assert report.findings[0].evidence == {
+        "pair": 8,
+        "measured": 0.0,
+        "expected": pytest.approx(0.1, rel=1e-6),
+    }
+    wider = torch.nn.functional.pad(turning, (0, 8))
+    assert diagnose(rotate, inv_freq=wider).ok
+    wider[-1] = 1e-3
+    assert diagnose(rotate, inv_freq=wider).codes[0] == "width-not-as-expected"
+
+
+def test_a_slight_scaling_that_is_missing_is_named():
+    slowed = PLAIN / torch.linspace(0.95, 1.1, 32).clamp(min=1).double()  # the fast ones are not
+    assert diagnose(plain, inv_freq=slowed).codes == ("scaling-missing",)
+
+
+def test_what_is_found_in_k_alone_says_so():
     late = diagnose((plain, lambda x, ids: plain(x, ids + 1)))
     assert late.findings[0].where == "k" and "(in k)" in str(late)
 
@@ -307,6 +433,40 @@ def test_the_adapter_sees_a_module_that_returns_k_as_it_was():
     assert diagnose(from_module(lambda q, k, ids: (plain(q, ids), k))).codes == ("k-not-rotated",)
 
 
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_a_module_of_q_and_k_needs_no_adapter(layout):
+    module = RotaryEmbedding(64, layout=layout)
+    adapted = from_module(module)
+    assert diagnose(module).layout == layout
+    assert str(diagnose(module, decode=module)) == str(diagnose(adapted, decode=adapted[1]))
+
+    def off_by_one(query, key, position_ids):
+        return plain(query, position_ids), plain(key, position_ids + 1)
+
+    assert str(diagnose(off_by_one)) == str(diagnose(from_module(off_by_one)))
+    assert diagnose(off_by_one).findings[0].where == "k"
+
+
+def test_a_module_of_one_tensor_is_a_rotation_like_any_other():
+    class Rotation(torch.nn.Module):
+        def forward(self, x, position_ids):
+            return plain(x, position_ids)
+
+    assert str(diagnose(Rotation())) == str(diagnose(plain))
+    assert str(diagnose(lambda x, ids, scale=1: plain(x, ids) * scale)) == str(diagnose(plain))
+
+
+def test_the_function_carries_the_names_of_the_module_that_it_hides():
+    import ropelib.diagnose as imported
+    from ropelib.diagnose import diagnose as same
+    from ropelib.diagnose import from_tables as adapter
+
+    assert imported is same is ropelib.diagnose is diagnose is imported.diagnose
+    assert imported.from_tables is adapter is diagnosis.from_tables
+    assert ropelib.diagnose.from_module is from_module and imported.seq_first is seq_first
+    assert ropelib.diagnose.Report is Report and ropelib.diagnose.Finding is Finding
+
+
 # Refusals
 
 
@@ -318,6 +478,7 @@ def test_the_adapter_sees_a_module_that_returns_k_as_it_was():
         ((plain,) * 3, TypeError, "rotate must be a function or a pair of them, got 3"),
         (lambda x: x, TypeError, r"rotate must take \(x, position_ids\): too many positional"),
         (lambda q, k, cos, sin: q, TypeError, "missing a required argument: .*; from_tables and"),
+        (lambda x, ids, c: x, TypeError, "missing a required argument: 'c'; from_tables and"),
         (lambda x, ids: None, TypeError, "rotate must return a tensor, got None"),
         (lambda x, ids: (x, x), TypeError, "got tuple .*; see from_tables and from_module"),
         (lambda x, ids: x[0], ValueError, r"keep the shape of x, got \(3, 5, 64\) for x \(1, 3, 5"),
@@ -332,6 +493,142 @@ def test_the_adapter_sees_a_module_that_returns_k_as_it_was():
 def test_what_cannot_be_measured_is_refused(rotate, error, message):
     with pytest.raises(error, match=message):
         diagnose(rotate)
+
+
+class Everything(BaseException):
+    pass
+
+
+@pytest.mark.parametrize("error", [SystemExit(0), GeneratorExit(), Everything("ends")])
+@pytest.mark.parametrize("at", ["first", "bfloat16", "far", "rows", "decode"])
+def test_code_that_would_end_the_program_is_never_right(error, at):
+    # Not the first call alone: elsewhere an error is a refusal of some input, and only noted.
+    def rotate(x, ids):
+        there = {
+            "first": True,
+            "bfloat16": x.dtype == torch.bfloat16,
+            "far": ids.max() > 200,
+            "rows": ids.dim() == 2,
+            "decode": x.shape[2] == 1,
+        }
+        if there[at]:
+            raise error
+        return plain(x, ids)
+
+    options = {"rotate": plain, "decode": rotate} if at == "decode" else {"rotate": rotate}
+    with pytest.raises(ValueError, match=f"raised {type(error).__name__} for x .*: ") as caught:
+        diagnose(**options, max_position=256)
+    assert caught.value.__cause__ is error
+
+
+@pytest.mark.parametrize("bug", ["positions-clamped", "positions-wrap-around"])
+@pytest.mark.parametrize("length", [16, 128, 4096])
+def test_a_table_that_ends_is_found_at_any_length(bug, length):
+    def rotate(x, ids):
+        return plain(x, ids.clamp(max=length - 1) if bug == "positions-clamped" else ids % length)
+
+    finding = diagnose(rotate).findings[0]
+    assert (finding.code, finding.since) == (bug, length)
+    assert str(length) in finding.sentence
+
+
+def test_a_table_must_hold_the_first_32_positions():
+    def table(length):
+        def rotate(x, ids):
+            if ids.max() >= length:
+                raise IndexError(f"a table of {length}")
+            return plain(x, ids)
+
+        return rotate
+
+    report = diagnose(table(32), max_position=100)
+    assert report.ok and report.positions == 25  # 100, 50, 25 are tried
+    with pytest.raises(ValueError, match=r"rotate raised IndexError .*: a table of 20"):
+        diagnose(table(20), max_position=100)
+
+
+def test_who_presses_control_c_is_obeyed():
+    def rotate(x, ids):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        diagnose(rotate)
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("raise SystemExit(0)", "module exits cannot be imported: SystemExit: 0"),
+        ("import sys; rotate = lambda x, ids: sys.exit(0)", "rotate raised SystemExit for x (1, "),
+        (
+            "import sys; from ropelib import RotaryEmbedding\n"
+            "class Exits(RotaryEmbedding):\n"
+            "    def forward(self, q, k, position_ids): sys.exit(0)\n"
+            "rotate = Exits(64, layout='half')",
+            "rotate raised SystemExit for x (1, ",
+        ),
+    ],
+)
+def test_a_module_that_exits_does_not_decide_the_status(
+    source, message, tmp_path, monkeypatch, capsys
+):
+    (tmp_path / "exits.py").write_text(source)
+    monkeypatch.syspath_prepend(tmp_path)
+    try:
+        assert main(["diagnose", "exits:rotate"]) == COULD_NOT_RUN
+    finally:
+        sys.modules.pop("exits", None)
+    told = capsys.readouterr()
+    assert told.out == "" and message in told.err and told.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("source", ["raise KeyboardInterrupt", "def rotate(x, ids): {}"])
+def test_control_c_stops_the_command_line_too(source, tmp_path, monkeypatch):
+    (tmp_path / "stops.py").write_text(source.format("raise KeyboardInterrupt"))
+    monkeypatch.syspath_prepend(tmp_path)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            main(["diagnose", "stops:rotate"])
+    finally:
+        sys.modules.pop("stops", None)
+
+
+def test_sizes_in_a_message_name_a_bug_only_where_they_are_those_of_head_dim():
+    def raises(message):
+        def rotate(x, ids):
+            raise RuntimeError(message)
+
+        return rotate
+
+    for message in ("64 and 32", "32 and 64"):
+        assert diagnose(raises(message)).codes == ("tables-half-width",)
+    for message, head_dim in (("64 and 33", 64), ("164 and 32", 64), ("2 and 1", 2)):
+        with pytest.raises(ValueError, match=f"rotate raised RuntimeError .*: {message}"):
+            diagnose(raises(message), head_dim=head_dim)
+    assert diagnose(raises("4 and 2"), head_dim=4).codes == ("tables-half-width",)
+
+
+def test_the_smallest_of_each_is_taken():
+    report = diagnose(lambda x, ids: plain(x, ids, PLAIN[:1]), head_dim=2, max_position=32)
+    assert report.ok and report.positions == 32 and report.profile == "one pair, 1 rad/token"
+
+
+def test_one_pair_that_is_late_is_found():
+    report = diagnose(lambda x, ids: plain(x, ids + 2, PLAIN[:1]), head_dim=2)
+    assert report.codes == ("positions-shifted",)
+    assert report.findings[0].evidence == {"shift": pytest.approx(2, rel=1e-6)}
+
+
+def test_of_one_pair_too_something_may_be_expected():
+    def rotate(x, ids):
+        return plain(x, ids, PLAIN[:1])
+
+    assert all(diagnose(rotate, head_dim=2, layout=layout).ok for layout in LAYOUTS)
+    report = diagnose(rotate, head_dim=2, inv_freq=[2.0])
+    assert report.codes == ("frequencies-not-as-expected",)
+    assert report.findings[0].evidence == pytest.approx(
+        {"pair": 0, "measured": 1, "expected": 2}, rel=1e-6
+    )
 
 
 @pytest.mark.parametrize(

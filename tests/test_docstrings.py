@@ -12,7 +12,7 @@ CORE = [
     "ropelib.attention",
     "ropelib.axes",
     "ropelib.config",
-    "ropelib.diagnose",
+    *(f"ropelib.diagnosis{part}" for part in ("", ".adapters", ".report")),
     "ropelib.distance",
     *(name for name in MODULES if name.startswith("ropelib.encodings.")),
     "ropelib.frequencies",

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import torch
 
 from ropelib import reference
-from ropelib.diagnose import diagnose
+from ropelib.diagnosis import diagnose
 from ropelib.exercises.base import NO_RETURN, close, exercise
 from ropelib.frequencies import inv_freq
 from ropelib.rotation import convert_layout, cos_sin

@@ -1,0 +1,310 @@
+"""Rules that explain what is wrong with a rotation; the most specific come first."""
+
+import math
+
+import torch
+
+from ropelib.diagnosis.fit import is_round
+from ropelib.diagnosis.measured import Measured
+from ropelib.diagnosis.precision import coarse_frequencies, lost_precision
+from ropelib.diagnosis.probes import heads_beside
+from ropelib.diagnosis.report import LAYOUTS, Finding, wrong
+from ropelib.diagnosis.tensors import SAME, gap, random, spread, wrap
+
+
+def _not_deterministic(m: Measured) -> Finding | None:
+    again = m.curves(torch.float32).matrices
+    change = gap(again, m.far.matrices)
+    if change > 1e-6:
+        return wrong(
+            "not-deterministic",
+            "The same call gives different results.",
+            "dropout, noise, or a state that earlier calls have changed",
+            largest_change=change,
+        )
+
+
+def _heads_differ(m: Measured) -> Finding | None:
+    """One vector in every head, as many heads as the matrices are measured with."""
+    num_tokens = len(m.far.positions)
+    num_heads = heads_beside(m.head_dim + 2, num_tokens)
+    x = random(1, 1, 1, m.head_dim).expand(1, num_heads, num_tokens, -1)
+    rotated = m.probe(x, m.far.positions)
+    if spread(rotated, axis=1) > SAME:
+        heads = (rotated - rotated[:, :1]).abs().amax((0, 2, 3)) > SAME
+        return wrong(
+            "heads-differ",
+            "Heads are turned differently: a vector comes out of one head otherwise than out of "
+            "another at the same position. If that is meant, look at one head at a time.",
+            "frequencies or tables with an axis of heads, or a slice that rotates only some heads",
+            largest_difference=spread(rotated, axis=1),
+            heads_unlike_the_first=int(heads.sum()),
+            of=num_heads,
+        )
+
+
+def _adds_a_vector(m: Measured) -> Finding | None:
+    if m.far.added > 1e-6:
+        return wrong(
+            "adds-a-vector",
+            "A vector of zeros does not stay zero: positions are added, not turned into angles.",
+            "an additive (sinusoidal or learned) encoding, or a bias after the rotation",
+            largest_entry=m.far.added,
+        )
+
+
+def _not_linear(m: Measured) -> Finding | None:
+    if m.far.curvature > 0.02:  # bfloat16 inside stays far below
+        return wrong(
+            "not-linear",
+            "The result for a sum of vectors is not the sum of the results.",
+            "a normalization inside the rotation; it belongs before it",
+            relative_error=m.far.curvature,
+        )
+
+
+def _does_not_rotate(m: Measured) -> Finding | None:
+    matrices = m.far.matrices
+    if spread(matrices, axis=0) < 1e-6:
+        return wrong(
+            "does-not-rotate",
+            "Every position gives the same result.",
+            "the rotated tensor is computed and then dropped, or sin is all zero",
+            largest_change=spread(matrices, axis=0),
+        )
+
+
+def _position_ids_ignored(m: Measured) -> Finding | None:
+    if m.obeys == "nothing":
+        return wrong(
+            "position-ids-ignored",
+            "Tokens are turned by their slot in the tensor, whatever position_ids say; with a "
+            "cache every step starts again at 0, and left padding shifts all positions.",
+            "positions made inside by arange(seq_len)",
+        )
+    if m.obeys == "differences":
+        return wrong(
+            "positions-restart",
+            "Positions are counted from the first of each call, so that a later chunk is turned "
+            "as if it were the first.",
+            "position_ids - position_ids[0], or an offset that is not handed on",
+        )
+
+
+def _sin_and_cos_swapped(m: Measured) -> Finding | None:
+    if m.partner and float((m.start.abs() - math.pi / 2).abs().max()) < 1e-3:
+        return wrong(
+            "sin-and-cos-swapped",
+            "At position 0 each pair is turned by a quarter turn, and turns back from there: "
+            "cosine stands where sine belongs.",
+            "tables handed over as (sin, cos), or unpacked in the wrong order",
+            angle_at_position_0=float(m.start[0]),
+        )
+
+
+def _pairs_disagree(m: Measured) -> Finding | None:
+    """The two dimensions of a pair must turn by one angle."""
+    if not m.partner:
+        return None
+    first, second = m.speeds.chunk(2)
+    tolerance = 1e-4 * m.speeds.abs().amax() + 2 * m.noise / 128
+    if bool(((first - second).abs() < tolerance).all()):
+        return None
+    if bool(((first + second).abs() < tolerance).all()):
+        return wrong(
+            "minus-sign-missing",
+            "Both dimensions of a pair take the other one with the same sign: that is no rotation, "
+            "and lengths change.",
+            "a rotated copy (b, a) where (-b, a) is needed",
+            largest_stretch_at_position_1=float(torch.linalg.matrix_norm(m.near.matrices[1], 2)),
+        )
+    by_dim = dict(zip(m.dims, m.speeds.tolist(), strict=True))
+    speeds = torch.tensor([by_dim[r] for r in sorted(by_dim)], dtype=torch.float64)
+    count = len(speeds) // 2
+    evidence = {
+        "frequency of dimension 0": float(speeds[0]),
+        "of its partner": by_dim[m.partner[min(by_dim)]],
+        "change of scores at one distance": m.relativity_error,
+    }
+    arranged = {
+        "half": bool(((speeds[:count] - speeds[count:]).abs() < tolerance).all()),
+        "interleaved": bool(((speeds[0::2] - speeds[1::2]).abs() < tolerance).all()),
+    }
+    for angles, pairs in (("half", "interleaved"), ("interleaved", "half")):
+        if arranged[angles] and m.pairing.layout == pairs:
+            how = {"half": "tiled (0 1 2 .. 0 1 2 ..)", "interleaved": "repeated (0 0 1 1 ..)"}
+            return Finding(
+                f"{angles}-angles-on-{pairs}-pairs",
+                "wrong",
+                f"Pairs are {LAYOUTS[pairs][6:]}, but their angles are {how[angles]}: the two "
+                "dimensions of a pair turn by different angles, so lengths change and scores "
+                "depend on more than the distance.",
+                evidence,
+                f"cos and sin in the order of the {angles} layout beside a rotated copy in the "
+                f"{pairs} one",
+            )
+    return Finding(
+        "angles-differ-within-pairs",
+        "wrong",
+        "The two dimensions of a pair turn by different angles.",
+        evidence,
+        "cos and sin are arranged in another order than the pairs",
+    )
+
+
+def _not_pairwise(m: Measured) -> Finding | None:
+    if not m.partner:
+        return wrong(
+            "not-pairwise",
+            "Dimensions do not turn in pairs: what comes out of one depends on none or on more "
+            "than one other.",
+            "another encoding, or two layouts mixed in one rotation",
+            dimensions_mixed=int((m.entries > 1e-7).sum(1).max()) + 1,
+            change_of_scores_at_one_distance=m.relativity_error,
+        )
+
+
+def _shifted(m: Measured) -> Finding | None:
+    # The slowest pairs tell a shift without ambiguity, the fastest exactly.
+    start, speeds = m.start[: m.num_pairs], m.speeds[: m.num_pairs]
+    if start.abs().max() < 1e-4:
+        return None
+    weights = speeds.abs()
+    slow = weights <= weights.amax() / 2 if m.num_pairs > 1 else weights > 0
+    shift = float((start * speeds * slow).sum() / (speeds**2 * slow).sum())
+    if wrap(start - shift * speeds).abs().max() > 1e-2:
+        return wrong(
+            "turned-at-position-0",
+            "Position 0 is not left alone, and no shift of positions explains it.",
+            "an offset added to the angles",
+            largest_angle_at_position_0=float(start.abs().max()),
+        )
+    code = "off-by-one" if abs(abs(shift) - 1) < 1e-3 else "positions-shifted"
+    return wrong(
+        code,
+        f"Position 0 is turned as position {shift:.6g} should be, and so on: every position is "
+        f"shifted by {shift:+.6g}. Keys cached by any other code, and a k or a decode step that is "
+        "not shifted, do not fit.",
+        "positions counted from 1, or the length after the new token taken as its position",
+        since=0,
+        shift=shift,
+    )
+
+
+def _scaled(m: Measured) -> Finding | None:
+    lengths = m.lengths(m.near)
+    scale = float(m.scale.mean())
+    if float((lengths / m.scale - 1).abs().max()) > 0.02:
+        return wrong(
+            "norm-not-kept",
+            "Lengths change with the position.",
+            "cos and sin of different angles in one pair, tables that are interpolated, or a decay "
+            "as in xPos, which is right only if q grows as k shrinks",
+            smallest_length=float(lengths.min()),
+            largest_length=float(lengths.max()),
+        )
+    if float((m.scale / scale - 1).abs().max()) > 0.02:
+        return wrong(
+            "norm-not-kept",
+            "Pairs are scaled differently.",
+            "a weight on the tables",
+            smallest_scale=float(m.scale.min()),
+            largest_scale=float(m.scale.max()),
+        )
+    roots = {f"1 / sqrt({n})": n**-0.5 for n in (2, m.head_dim, 2 * m.num_pairs)}
+    roots |= {f"{n} ** -0.25": n**-0.25 for n in (m.head_dim,)}
+    for name, root in roots.items():
+        if abs(scale / root - 1) < 1e-4 + m.noise:
+            return wrong(
+                "norm-not-kept",
+                f"Every vector is shortened to {name} of its length, which no attention factor is.",
+                "the 1 / sqrt(head_dim) of the scores, or a normalization, moved into the rotation",
+                scale=scale,
+            )
+    rest = [float(m.near.matrices[0, r, r]) for r in m.resting]
+    if rest and abs(scale - 1) > 1e-3 and abs(max(rest) / scale - 1) < 1e-3:
+        return wrong(
+            "norm-not-kept",
+            "Dimensions that are not rotated are scaled as well, so this is no attention factor.",
+            "x is scaled before or after the rotation",
+            scale=scale,
+        )
+
+
+def _last_pair(m: Measured) -> Finding | None:
+    n, speeds = m.num_pairs, m.inv_freq[: m.num_pairs]
+    missing = m.pairing.layout == "half" and m.pairing.width == n + 1
+    if not missing and 2 * (n + 1) == m.head_dim and m.pairing.offset == 0 and m.fit.is_geometric:
+        # Two dimensions are left over. A round base over all of head_dim means that they belong.
+        over_rotary, over_head = m.fit.base, m.fit.base ** ((n + 1) / n)
+        missing = not is_round(over_rotary) and is_round(over_head)
+    if missing:
+        return wrong(
+            "last-pair-not-rotated",
+            "The slowest pair stands still while all others turn.",
+            "a loop or a slice that ends one pair early",
+            pairs=n,
+            slowest_frequency=float(speeds[-1]),
+        )
+
+
+def _inverted_ramp(m: Measured) -> Finding | None:
+    if m.fit.jump is not None and m.fit.jump < 1 - 1e-3 and m.fit.factor > 1 + 1e-3:
+        return inverted_blend(1 / m.fit.jump, m.fit.split)
+
+
+def inverted_blend(factor: float, split: tuple[int, int] | None = None) -> Finding:
+    """Return the finding: fast pairs are divided by `factor`, the first of `split` at that."""
+    pairs = f"the fastest {split[0]} pairs are" if split else "fast pairs are"
+    return wrong(
+        "inverted-ramp",
+        f"The blend of YaRN is upside down: {pairs} divided by {factor:.6g} and slow "
+        "ones are left alone, where fast ones should stay and slow ones be divided.",
+        "the ramp where 1 - ramp is meant, or the two frequencies swapped in the blend",
+        factor=factor,
+    )
+
+
+def _not_relative(m: Measured) -> Finding | None:
+    if m.relativity_error > 1e-2 * float(m.scale.mean()) ** 2:
+        return wrong(
+            "not-relative",
+            "The score of two rotated vectors depends on where they stand, not only on how far "
+            "apart.",
+            "angles that are not proportional to the position",
+            change_of_scores_at_one_distance=m.relativity_error,
+        )
+
+
+CAUSES = [
+    _not_deterministic,
+    _heads_differ,
+    _adds_a_vector,
+    _not_linear,
+    _does_not_rotate,
+    _not_pairwise,
+    _sin_and_cos_swapped,
+    _pairs_disagree,
+    _position_ids_ignored,
+    _shifted,
+    _scaled,
+    _last_pair,
+    lost_precision,
+    coarse_frequencies,
+    _inverted_ramp,
+    _not_relative,
+]
+
+
+SHAPELESS = {  # there is no description of such a thing
+    "not-deterministic",
+    "heads-differ",
+    "adds-a-vector",
+    "not-linear",
+    "does-not-rotate",
+    "not-pairwise",
+    "minus-sign-missing",
+    "half-angles-on-interleaved-pairs",
+    "interleaved-angles-on-half-pairs",
+    "angles-differ-within-pairs",
+}

@@ -1,0 +1,218 @@
+"""The description: one rotation as the probes saw it, and what follows by arithmetic."""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+from ropelib.diagnosis.fit import Fit
+from ropelib.diagnosis.probes import Curves, Probe, measure, obedience, probed_positions
+from ropelib.diagnosis.tensors import SAME, gap, wrap
+
+
+class Measured:
+    """One rotation as the probes saw it, and what follows from that by arithmetic."""
+
+    def __init__(self, probe: Probe, max_position: int, decode: Probe | None = None):
+        self.probe, self.decode, self.head_dim = probe, decode, probe.head_dim
+        self.obeys = obedience(probe)
+        self.limit, self.limit_error, self.permutation = max_position, "", None
+        while True:
+            try:
+                self.far = self.curves(torch.float32)
+                break
+            except ValueError as error:
+                # The end of a table, unless it breaks on small positions too.
+                if self.limit <= 32:
+                    raise
+                self.limit, self.limit_error = self.limit // 2, str(error).partition("\n")[0]
+        self.permutation = _permutation(self.far.matrices[0])
+        if self.permutation is not None:
+            self.far = self.curves(torch.float32)
+        self.near = self.curves(torch.float32, end=min(129, self.limit))
+
+    def curves(self, dtype: torch.dtype, end: int | None = None) -> Curves:
+        """Measure at few positions below `end`; see `probed_positions`."""
+        end = end or self.limit
+        if self.obeys != "all":  # then only what stands in its slot can be seen
+            end = min(end, 129)
+        positions = probed_positions(end)
+        ids = torch.arange(end) if self.obeys != "all" else torch.tensor(positions)
+        curves = measure(self.probe, ids, dtype)
+        if self.permutation is not None:
+            curves = replace(curves, matrices=curves.matrices[:, self.permutation])
+        return curves if self.obeys == "all" else curves.at(positions)
+
+    # The description: per rotating dimension, then per pair
+
+    @cached_property
+    def entries(self) -> Tensor:
+        """Largest size of each entry of the matrices, but the diagonal, over all positions."""
+        return self.far.matrices.abs().amax(0).fill_diagonal_(0)
+
+    @cached_property
+    def partner(self) -> dict[int, int] | None:
+        """From each rotating dimension to the one it is mixed with; None if there is no such."""
+        present = self.entries > 1e-7 * float(self.far.matrices.abs().max())
+        if present.sum(1).max() > 1:
+            return None
+        partner = {r: int(row.nonzero()) for r, row in enumerate(present) if row.any()}
+        return partner if all(partner.get(b) == a for a, b in partner.items()) else None
+
+    @cached_property
+    def dims(self) -> list[int]:
+        """The rotating dimensions: the first of every pair, then in that order the second."""
+        firsts = [a for a, b in sorted(self.partner.items()) if a < b]
+        return firsts + [self.partner[a] for a in firsts]
+
+    @property
+    def num_pairs(self) -> int:
+        """How many pairs rotate."""
+        return len(self.dims) // 2
+
+    def phases(self, curves: Curves) -> Tensor:
+        """Angle of each rotating dimension at each position, in (-pi, pi]."""
+        diagonal, off = self._rows(curves)
+        return torch.atan2(off, diagonal)
+
+    def lengths(self, curves: Curves) -> Tensor:
+        """By what each rotating dimension is multiplied at each position."""
+        return torch.hypot(*self._rows(curves))
+
+    def _rows(self, curves: Curves) -> tuple[Tensor, Tensor]:
+        rows, columns = self.dims, [self.partner[a] for a in self.dims]
+        sign = torch.ones(len(rows), dtype=torch.float64)
+        sign[: self.num_pairs] = -1  # -sin stands in the row of the first
+        return curves.matrices[:, rows, rows], curves.matrices[:, rows, columns] * sign
+
+    @cached_property
+    def start(self) -> Tensor:
+        """Angle of each rotating dimension at position 0; 0 in a right rotation."""
+        return self.phases(self.near)[0]
+
+    @cached_property
+    def speeds(self) -> Tensor:
+        """Signed frequency of each rotating dimension, rad/token."""
+        speeds = speeds_of(self.phases(self.near), self.near.positions)
+        if self.noise > 1e-5 and not self.depends_on_length:
+            # Coarse tables: a longer lever is more exact, if positions hold that far.
+            longer = speeds_of(self.phases(self.far), self.far.positions)
+            if self.residual(self.far, longer).max() < 0.05:
+                return longer
+        return speeds
+
+    def residual(self, curves: Curves, speeds: Tensor) -> Tensor:
+        """How far angles are from the position times `speeds`."""
+        phases = self.phases(curves)
+        return wrap(phases - phases[0] - curves.positions.double()[:, None] * speeds).abs()
+
+    @cached_property
+    def scale(self) -> Tensor:
+        """By what each rotating dimension is multiplied, over all near positions."""
+        return self.lengths(self.near).mean(0)
+
+    @cached_property
+    def noise(self) -> float:
+        """How much lengths vary over near positions, relatively: what rounding tables does."""
+        lengths = self.lengths(self.near)
+        return float((lengths / self.scale - 1).abs().max())
+
+    @cached_property
+    def resting(self) -> list[int]:
+        """The dimensions that do not rotate."""
+        return [r for r in range(self.head_dim) if r not in self.partner]
+
+    @cached_property
+    def depends_on_length(self) -> bool:
+        """Whether the same positions turn otherwise in the company of far ones."""
+        near = self.near.matrices
+        return (
+            self.obeys == "all"
+            and float((self.far.matrices[: len(near)] - near).abs().max()) > SAME
+        )
+
+    @cached_property
+    def pairing(self) -> "_Pairing":
+        """Where the pairs lie."""
+        return _Pairing.of(self.dims[: self.num_pairs], self.partner, self.head_dim)
+
+    @cached_property
+    def direction(self) -> int | None:
+        """+1 counterclockwise, -1 clockwise, None for some of each."""
+        signs = set(self.speeds[: self.num_pairs].sign().tolist()) - {0.0}
+        return int(signs.pop()) if len(signs) == 1 else None
+
+    @cached_property
+    def inv_freq(self) -> Tensor:
+        """Frequencies of the pairs in their order; pairs that stand still are zeros at the end."""
+        speeds = self.speeds[: self.num_pairs]
+        speeds = speeds * self.direction if self.direction else speeds
+        return torch.nn.functional.pad(speeds, (0, self.pairing.width - self.num_pairs))
+
+    @cached_property
+    def fit(self) -> Fit:
+        """The series that the frequencies follow, as exactly as the tables tell it."""
+        tolerance = 5e-6 + 4 * self.noise
+        return Fit.of(self.inv_freq[: self.num_pairs], self.pairing.width, tolerance)
+
+    @cached_property
+    def relativity_error(self) -> float:
+        """How much scores at one distance differ between neighboring places."""
+        return relativity_error(self.near, self.near)
+
+
+def relativity_error(q: Curves, k: Curves) -> float:
+    """How much the score of a q and a k differs from that of the same two one position on."""
+    products = torch.einsum("mrc,nre->mnce", q.matrices[:9], k.matrices[:9])
+    return gap(products[1:, 1:], products[:-1, :-1])
+
+
+def _permutation(matrix: Tensor) -> list[int] | None:
+    """Return the rows in the order that makes `matrix` diagonal, if it only moves dimensions."""
+    if matrix.diagonal().abs().min() > 1e-3 * matrix.abs().max():
+        return None
+    large = matrix > 0.5 * matrix.amax()
+    others = matrix.masked_fill(large, 0).abs().max()
+    if (
+        others > 1e-4 * matrix.amax()
+        or not (large.sum(0) == 1).all()
+        or not (large.sum(1) == 1).all()
+    ):
+        return None
+    return large.int().argmax(0).tolist()
+
+
+def speeds_of(phases: Tensor, positions: Tensor) -> Tensor:
+    """Frequencies from angles known up to whole turns: each position tells the turns of the next.
+
+    Position 1 tells the frequency where it is below pi; at twice the position the same error in
+    angle is half the error in frequency.
+    """
+    turned = wrap(phases - phases[0])
+    speeds = turned[1] / float(positions[1])
+    for p in range(2, len(positions)):
+        m = float(positions[p])
+        speeds = speeds + wrap(turned[p] - m * speeds) / m
+    return speeds
+
+
+@dataclass(frozen=True)
+class _Pairing:
+    """Where the pairs lie: which layout, of how many pairs, from which dimension on."""
+
+    layout: str | None
+    width: int  # pairs that the layout has room for, at least those that rotate
+    offset: int
+
+    @classmethod
+    def of(cls, firsts: list[int], partner: dict[int, int], head_dim: int) -> "_Pairing":
+        offset, count = firsts[0], len(firsts)
+        gaps = {partner[a] - a for a in firsts}
+        if len(gaps) == 1:
+            gap = gaps.pop()
+            if gap == 1 and firsts == [offset + 2 * i for i in range(count)]:
+                return cls("interleaved", count, offset)
+            if gap >= count and firsts == [offset + i for i in range(count)]:
+                return cls("half", gap, offset)
+        return cls(None, count, offset)

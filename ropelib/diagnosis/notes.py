@@ -1,0 +1,178 @@
+"""Rules about what is right and unusual."""
+
+import torch
+
+from ropelib.diagnosis.fit import is_round
+from ropelib.diagnosis.measured import Measured, speeds_of
+from ropelib.diagnosis.probes import CallError
+from ropelib.diagnosis.report import Finding, note
+from ropelib.diagnosis.tensors import random
+
+
+def _clockwise(m: Measured) -> Finding | None:
+    if m.direction == -1:
+        return note(
+            "clockwise",
+            "Pairs turn clockwise, the transpose of the usual matrix: scores are the same, keys "
+            "cached or weights trained for the other direction do not fit.",
+        )
+    if m.direction is None:
+        return note("mixed-directions", "Some pairs turn clockwise, some counterclockwise.")
+
+
+def _permuted(m: Measured) -> Finding | None:
+    if m.permutation is not None:
+        return note(
+            "output-permuted",
+            "Dimensions come out in another order than they went in (at position 0 they only "
+            "move). Scores are right if q and k both do so.",
+            dimension_1_comes_out_at=m.permutation[1],
+        )
+
+
+def _width(m: Measured) -> Finding | None:
+    pairing, d = m.pairing, m.head_dim
+    if pairing.layout is None:
+        pairs = ", ".join(f"({a}, {m.partner[a]})" for a in m.dims[:3])
+        return note("unusual-pairs", f"Pairs follow neither layout: {pairs}, ...")
+    if pairing.width > m.num_pairs:
+        return note(
+            "slow-pairs-stand-still",
+            "The slowest pairs do not turn, as in p-RoPE.",
+            pairs_that_turn=m.num_pairs,
+            of=pairing.width,
+        )
+    if pairing.offset and pairing.offset + 2 * pairing.width == d:
+        return note(
+            "trailing-dimensions",
+            f"The last {2 * pairing.width} of {d} dimensions rotate, not the first.",
+            first_rotating_dimension=pairing.offset,
+        )
+    if pairing.offset:
+        return note("middle-dimensions", f"Rotation begins at dimension {pairing.offset}.")
+    if 2 * pairing.width < d:
+        return note("partial", f"The first {2 * pairing.width} of {d} dimensions rotate.")
+
+
+def _frequencies(m: Measured) -> Finding | None:
+    fit = m.fit
+    if fit.is_geometric and abs(fit.factor - 1) > 1e-4:
+        return note(
+            "linearly-scaled", "All frequencies are divided by one factor.", factor=fit.factor
+        )
+    if fit.jump is not None:
+        return note(
+            "not-geometric",
+            "Fast pairs keep their frequencies and slow ones are divided by a factor, with a blend "
+            "between, as in YaRN and Llama 3.",
+            base=fit.base,
+            factor=fit.factor * fit.jump,
+        )
+    if not fit.is_geometric and m.num_pairs > 1:
+        return note(
+            "not-geometric",
+            "Frequencies are no geometric series; compare them with the configuration: "
+            "diagnose(..., expected=...).",
+        )
+
+
+def _factor(m: Measured) -> Finding | None:
+    scale = float(m.scale.mean())
+    if abs(scale - 1) > 1e-5 + m.noise:
+        return note(
+            "attention-factor",
+            f"cos and sin are multiplied by {scale:.6g}, as YaRN does: scores by {scale**2:.6g}.",
+            attention_factor=scale,
+        )
+
+
+def _length(m: Measured) -> Finding | None:
+    if m.depends_on_length:
+        near = float(speeds_of(m.phases(m.near), m.near.positions)[m.num_pairs - 1])
+        curves = m.far.at_most(len(m.near.positions))
+        far = float(speeds_of(m.phases(curves), curves.positions)[m.num_pairs - 1])
+        return note(
+            "frequencies-depend-on-length",
+            "Frequencies change with the longest position of the call (dynamic NTK, LongRoPE): "
+            "keys cached before must be rotated again. What is reported holds for short calls.",
+            slowest_in_a_short_call=abs(near),
+            slowest_in_a_long_call=abs(far),
+        )
+
+
+def _table_ends(m: Measured) -> Finding | None:
+    if m.limit_error:
+        return note(
+            "table-ends", f"Not every position is taken: {m.limit_error}", probed_up_to=m.limit - 1
+        )
+
+
+def _coarse_tables(m: Measured) -> Finding | None:
+    if m.noise > 1e-4:
+        return note(
+            "tables-in-low-precision",
+            "cos and sin are rounded coarsely even for float32 vectors; lengths err alike at all "
+            "positions.",
+            largest_error_of_a_length=m.noise,
+        )
+
+
+def _dtype_changed(m: Measured) -> Finding | None:
+    for dtype in (torch.bfloat16, torch.float32):
+        try:
+            result = m.curves(dtype, end=8).dtype
+        except (TypeError, ValueError):
+            return note("bfloat16-refused", f"x of {str(dtype)[6:]} is refused.")
+        if result != dtype:
+            return note("dtype-changed", f"x of {str(dtype)[6:]} comes back as {str(result)[6:]}.")
+
+
+def _input_changed(m: Measured) -> Finding | None:
+    if m.probe.changes_input:
+        return note("changes-its-input", "x itself is overwritten.")
+
+
+def _refused_rows(m: Measured) -> Finding | None:
+    try:
+        m.probe(random(3, 2, 5, m.head_dim), torch.arange(5).expand(3, 5))
+    except CallError:
+        return note(
+            "rows-refused",
+            "position_ids of shape (batch, seq_len) are refused, so rows of a batch cannot stand "
+            "at different positions.",
+        )
+
+
+def _float32_angles(m: Measured) -> Finding | None:
+    if m.depends_on_length or m.noise > 1e-5:
+        return None
+    base = m.fit.base if m.fit.is_geometric else None
+    if base and is_round(base) and abs(m.fit.factor - 1) < 1e-6:
+        # Not the measured frequencies, which would take part of the error along.
+        base = float(f"{base:.1e}")
+        speeds = base ** (-torch.arange(m.num_pairs, dtype=torch.float64) / m.pairing.width)
+        error = float(m.residual(m.far, m.direction * speeds.repeat(2)).max())
+        if m.direction and error > 5e-5:
+            return note(
+                "angles-in-float32",
+                "Angles are products in float32, whose error grows with the position; that is "
+                "usual, and harmless in this range.",
+                largest_angle_error=error,
+                at_positions_below=m.limit,
+            )
+
+
+NOTES = [
+    _clockwise,
+    _permuted,
+    _width,
+    _frequencies,
+    _factor,
+    _length,
+    _table_ends,
+    _coarse_tables,
+    _dtype_changed,
+    _input_changed,
+    _refused_rows,
+    _float32_angles,
+]

@@ -1,0 +1,157 @@
+"""Rules about angles that are not the position times the frequency, and how they got so."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from ropelib.diagnosis.fit import Fit
+from ropelib.diagnosis.measured import Measured, speeds_of
+from ropelib.diagnosis.probes import Curves
+from ropelib.diagnosis.report import Finding
+from ropelib.diagnosis.tensors import wrap
+
+_ANGLE_ERROR = 0.02  # rad; float32 angles are below it up to 8191, a lost position is far above
+_ROUNDINGS = {  # from float64 to what is left of a number, and how many significant bits that is
+    "bfloat16": (lambda t: t.bfloat16().double(), 8),
+    "float16": (lambda t: t.half().double(), 11),
+    "tf32": (lambda t: _round_to_bits(t, 11), 11),
+}
+
+
+def _round_to_bits(value: Tensor, bits: int) -> Tensor:
+    mantissa, exponent = torch.frexp(value.double())
+    return torch.ldexp((mantissa * 2**bits).round() / 2**bits, exponent)
+
+
+def lost_precision(m: Measured) -> Finding | None:
+    """Compare angles at far positions with what each way of losing precision would give."""
+    if m.obeys != "all":
+        return None
+    if m.depends_on_length:
+        return _explain(m, m.far, m.far.at_most(len(m.near.positions)), "")
+    finding = _explain(m, m.far, m.near, "")
+    for dtype in (torch.bfloat16, torch.float16):
+        if finding is None:
+            try:
+                curves = m.curves(dtype)
+            except (TypeError, ValueError):
+                continue
+            finding = _explain(m, curves, m.near, f" when x is {str(dtype)[6:]}")
+    return finding
+
+
+def _explain(m: Measured, far: Curves, near: Curves, when: str) -> Finding | None:
+    """Return None if angles of `far` are the position times the frequency that `near` shows."""
+    phases, near_phases = (m.phases(curves)[:, : m.num_pairs] for curves in (far, near))
+    positions = far.positions.double()[:, None]
+    speeds = m.speeds[: m.num_pairs]
+    if m.depends_on_length:
+        speeds = speeds_of(near_phases, near.positions)
+    allowed = _ANGLE_ERROR + 3e-7 * positions * speeds.abs()
+
+    def error(angles: Tensor) -> Tensor:
+        return wrap(phases - angles - phases[0]).abs()
+
+    exact = error(positions * speeds)
+    if bool((exact < allowed).all()):
+        return None
+    since = int(far.positions[(exact > allowed).any(1)][0])
+    evidence = {"largest angle error": float(exact.max())}
+    at_one = wrap(near_phases[1] - near_phases[0])
+    early = speeds_of(near_phases[:9], near.positions[:9])
+    for guess in _guesses(positions, speeds, at_one, early, m.limit, when):
+        # Not all: a number that lies between two others may be rounded to either.
+        if float((error(guess.angles) < allowed).double().mean()) > 0.97:
+            since = guess.since or since
+            return Finding(guess.code, "wrong", guess.sentence, evidence, guess.cause, since)
+    return Finding(
+        "angles-drift",
+        "wrong",
+        f"From position {since} on angles are not the position times the frequency{when}.",
+        evidence,
+        "angles summed step by step in low precision, or a table that ends",
+        since,
+    )
+
+
+@dataclass
+class _Guess:
+    code: str
+    angles: Tensor
+    sentence: str
+    cause: str
+    since: int | None = None
+
+
+def _guesses(
+    positions: Tensor, speeds: Tensor, at_one: Tensor, early: Tensor, limit: int, when: str
+) -> Iterator[_Guess]:
+    """What the angles would be under each bug, the simplest first.
+
+    `early` are the speeds of the first positions alone, which even a short table holds.
+    """
+    for name in ("bfloat16", "float16" if when else "tf32"):
+        to_low, bits = _ROUNDINGS[name]
+        places = len(to_low(torch.arange(limit)).unique())
+        yield _Guess(
+            f"positions-in-{name}",
+            to_low(positions) * speeds,
+            f"Positions are rounded to {bits} significant bits{when}: 0 .. {limit - 1} are only "
+            f"{places} places, and neighbors from {2**bits} on cannot be told apart.",
+            "a matrix product in TF32, or positions in float16; multiply elementwise in float32"
+            if name == "tf32"
+            else f"arange or position_ids in {name}, often by .to(x.dtype) or type_as",
+        )
+        for coarse in (positions, to_low(positions)):
+            yield _Guess(
+                f"frequencies-in-{name}",
+                coarse * to_low(speeds),
+                *_words_on_frequencies(bits, when),
+            )
+        for angles in (to_low(positions) * at_one, positions * at_one):
+            yield _Guess(
+                f"angles-in-{name}",
+                to_low(angles),
+                f"Angles are rounded to {bits} significant bits{when}: beyond {2**bits} rad they "
+                "are known to whole radians at best.",
+                "position_ids, inv_freq and their product share the low precision of a model",
+            )
+    for length in (2**k for k in range(4, limit.bit_length())):
+        yield _Guess(
+            "positions-clamped",
+            positions.clamp(max=length - 1) * early,
+            f"All positions from {length} on are turned like position {length - 1}.",
+            "a table that ends there, indexed with a clamp",
+            length,
+        )
+        yield _Guess(
+            "positions-wrap-around",
+            positions.remainder(length) * early,
+            f"Position {length} is turned like position 0, and so on.",
+            "positions taken modulo the length of the table",
+            length,
+        )
+
+
+def _words_on_frequencies(bits: int, when: str) -> tuple[str, str]:
+    return (
+        f"Frequencies are rounded to {bits} significant bits{when}: angles are off by up to "
+        f"{2.0**-bits:.1%} of themselves, which is whole turns at far positions.",
+        "module.bfloat16(), .half() or .to(dtype) takes the buffer inv_freq along",
+    )
+
+
+def coarse_frequencies(m: Measured) -> Finding | None:
+    """Frequencies that low precision can hold exactly, and no geometric series passes through."""
+    if m.fit.is_geometric or m.num_pairs < 3:
+        return None
+    speeds = m.inv_freq[: m.num_pairs]
+    for name, (to_low, bits) in _ROUNDINGS.items():
+        if (to_low(speeds) / speeds - 1).abs().max() < 2e-6 + 1e-3 * m.noise:
+            fit = Fit.of(speeds, m.pairing.width, 2.0 ** (1 - bits))
+            evidence = {"base, about": fit.base} if fit.is_geometric else {}
+            sentence, cause = _words_on_frequencies(bits, "")
+            return Finding(f"frequencies-in-{name}", "wrong", sentence, evidence, cause)
+    return None
