@@ -3,6 +3,7 @@
 # make check              all that needs neither chapters nor a browser: a minute and a half
 # make chapter C=relative one chapter: its notebook, exercises, claims and built page
 # make widget W=score_builder   one widget: its rules, its picture, its numbers
+# make mutants COUNT=60 SEED=1 MODULE=scaling   breaks the library at random: who notices?
 # make lab                set up and open the notebooks in JupyterLab
 
 PYTHON ?= python3
@@ -14,7 +15,7 @@ READY := $(VENV)/ready
 PYTEST := $(BIN)/python -m pytest -n logical --maxprocesses 8 --dist worksteal
 LINT = $(BIN)/ruff check . && $(BIN)/ruff format --check .
 
-.PHONY: book test check chapter widget lab clean
+.PHONY: book test check chapter widget mutants lab clean
 
 book: $(READY) _build/fresh
 	$(BIN)/jupyter-book build . --warningiserror --keep-going
@@ -37,6 +38,11 @@ widget: $(READY)
 	@test -n "$(W)" || { echo "name a widget: make widget W=score_builder"; exit 1; }
 	$(LINT)
 	$(PYTEST) tests --widget $(W)
+
+COUNT ?= 60
+SEED ?= 1
+mutants: $(READY)
+	$(BIN)/python benchmarks/mutants.py --count $(COUNT) --seed $(SEED) $(MODULE:%=--module %)
 
 lab: $(READY)
 	$(BIN)/jupyter lab book
