@@ -409,6 +409,7 @@ def test_a_slight_scaling_that_is_missing_is_named():
 def test_what_is_found_in_k_alone_says_so():
     late = diagnose((plain, lambda x, ids: plain(x, ids + 1)))
     assert late.findings[0].where == "k" and "(in k)" in str(late)
+    assert "wrong in k</strong>" in late._repr_html_()
 
 
 # Adapters
