@@ -614,6 +614,20 @@ def test_the_smallest_of_each_is_taken():
     assert report.ok and report.positions == 32 and report.profile == "one pair, 1 rad/token"
 
 
+@pytest.mark.parametrize("shift", [2, -7, 10, 100.25, 4096])
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_a_shift_is_found_however_far(shift, layout):
+    report = diagnose(lambda x, ids: plain(x, ids.double() + shift, layout=layout))
+    assert report.codes == ("positions-shifted",)
+    assert report.findings[0].evidence == {"shift": pytest.approx(shift, rel=1e-6)}
+
+
+def test_pairs_that_are_turned_once_for_all_are_no_shift():
+    turning = PLAIN.where(torch.arange(32) < 8, 0)
+    report = diagnose(lambda x, ids: turn(x, ids[..., None] * turning + 0.5, "half"))
+    assert report.codes == ("turned-at-position-0",)
+
+
 def test_one_pair_that_is_late_is_found():
     report = diagnose(lambda x, ids: plain(x, ids + 2, PLAIN[:1]), head_dim=2)
     assert report.codes == ("positions-shifted",)
