@@ -409,6 +409,7 @@ def test_a_slight_scaling_that_is_missing_is_named():
 def test_what_is_found_in_k_alone_says_so():
     late = diagnose((plain, lambda x, ids: plain(x, ids + 1)))
     assert late.findings[0].where == "k" and "(in k)" in str(late)
+    assert "wrong in k</strong>" in late._repr_html_()
 
 
 # Adapters
@@ -611,6 +612,20 @@ def test_sizes_in_a_message_name_a_bug_only_where_they_are_those_of_head_dim():
 def test_the_smallest_of_each_is_taken():
     report = diagnose(lambda x, ids: plain(x, ids, PLAIN[:1]), head_dim=2, max_position=32)
     assert report.ok and report.positions == 32 and report.profile == "one pair, 1 rad/token"
+
+
+@pytest.mark.parametrize("shift", [2, -7, 10, 100.25, 4096])
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_a_shift_is_found_however_far(shift, layout):
+    report = diagnose(lambda x, ids: plain(x, ids.double() + shift, layout=layout))
+    assert report.codes == ("positions-shifted",)
+    assert report.findings[0].evidence == {"shift": pytest.approx(shift, rel=1e-6)}
+
+
+def test_pairs_that_are_turned_once_for_all_are_no_shift():
+    turning = PLAIN.where(torch.arange(32) < 8, 0)
+    report = diagnose(lambda x, ids: turn(x, ids[..., None] * turning + 0.5, "half"))
+    assert report.codes == ("turned-at-position-0",)
 
 
 def test_one_pair_that_is_late_is_found():

@@ -165,13 +165,15 @@ def _not_pairwise(m: Measured) -> Finding | None:
 
 
 def _shifted(m: Measured) -> Finding | None:
-    # The slowest pairs tell a shift without ambiguity, the fastest exactly.
     start, speeds = m.start[: m.num_pairs], m.speeds[: m.num_pairs]
     if start.abs().max() < 1e-4:
         return None
-    weights = speeds.abs()
-    slow = weights <= weights.amax() / 2 if m.num_pairs > 1 else weights > 0
-    shift = float((start * speeds * slow).sum() / (speeds**2 * slow).sum())
+    # The slowest pair tells a shift without ambiguity, each faster one more exactly.
+    shift = 0.0
+    for pair in speeds.abs().argsort().tolist():
+        speed = float(speeds[pair])
+        if speed:
+            shift += float(wrap(start[pair] - shift * speed)) / speed
     if wrap(start - shift * speeds).abs().max() > 1e-2:
         return wrong(
             "turned-at-position-0",

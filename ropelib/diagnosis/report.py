@@ -148,7 +148,9 @@ def _number(value: object) -> str:
     return f"{value:.6g}" if isinstance(value, float) else "" if value is None else str(value)
 
 
-def wrong(code: str, sentence: str, cause: str, since: int | None = None, **evidence) -> Finding:
+def wrong(
+    code: str, sentence: str, cause: str, since: int | None = None, **evidence: object
+) -> Finding:
     """Return a finding of a bug.
 
     Example:
@@ -159,7 +161,7 @@ def wrong(code: str, sentence: str, cause: str, since: int | None = None, **evid
     return Finding(code, "wrong", sentence, named, cause, since)
 
 
-def note(code: str, sentence: str, **evidence) -> Finding:
+def note(code: str, sentence: str, **evidence: object) -> Finding:
     """Return a finding of what is right but unusual.
 
     Example:
