@@ -33,7 +33,7 @@ LOOKS = {"disk-wide-light": (*WIDE, "light"), "http-phone-dark": (*PHONE, "dark"
 class Visit:
     """What was seen when a page was opened, scrolled to its end, moved and searched by axe."""
 
-    name: str
+    source: str
     theme: str
     outside: list[str]
     log: object
@@ -137,8 +137,10 @@ def visit(request, built_book, served_book, chromium):
     if over_http:
         context.route(lambda address: not address.startswith(allowed), lambda one: one.abort())
     try:
-        address = served_book + name if over_http else (built_book / name).as_uri()
-        page, log = open_page(context, address, settle=False)
+        root = served_book if over_http else f"{built_book.as_uri()}/"
+        page, log = open_page(context, root + name, settle=False)
+        # The first page sends its visitors on; what counts is where they arrive.
+        source = (built_book / page.url.removeprefix(root)).read_text("utf-8")
         early = page.evaluate(_EARLY)
         settle_down(page)
         # What is folded must be as sound as what is open.
@@ -148,12 +150,12 @@ def visit(request, built_book, served_book, chromium):
         violations = axe(page, name, _AXE_SKIPS)
         if name == _MOST_FORMULAE:
             violations += axe(page, name, _AXE_FORMULAE)
-        wrong = wrong_numbers(widgets_of(page, (built_book / name).read_text("utf-8")))
+        wrong = wrong_numbers(widgets_of(page, source))
         themes = {} if over_http else colors_of_both_themes(page)
     finally:
         context.close()
     outside = log.outside(*allowed)
-    return Visit(name, theme, outside, log, early, facts, violations, wrong, themes)
+    return Visit(source, theme, outside, log, early, facts, violations, wrong, themes)
 
 
 def axe(page, name, where):
@@ -218,9 +220,8 @@ def test_axe_finds_no_violation(visit):
     assert not visit.violations, "\n".join(visit.violations)
 
 
-def test_code_is_read_in_every_color_that_it_has(visit, built_book):
-    has_code = '<div class="highlight">' in (built_book / visit.name).read_text("utf-8")
-    assert bool(visit.facts["tokens"]) == has_code
+def test_code_is_read_in_every_color_that_it_has(visit):
+    assert bool(visit.facts["tokens"]) == ('<div class="highlight">' in visit.source)
     pale = {pair: contrast(pair) for pair in visit.facts["tokens"] if contrast(pair) < 4.5}
     assert pale == {}
 
@@ -246,8 +247,8 @@ def test_every_figure_is_drawn_in_the_theme_of_the_page(visit):
     assert visit.facts["drawn"] == visit.facts["figures"], visit.facts["alerts"]
 
 
-def test_every_widget_mounts(visit, built_book):
-    tags = (built_book / visit.name).read_text("utf-8").count("vnd.jupyter.widget-view+json")
+def test_every_widget_mounts(visit):
+    tags = visit.source.count("vnd.jupyter.widget-view+json")
     facts = visit.facts
     assert (facts["mounted"], facts["views"], facts["alerts"]) == (tags, tags, [])
 
