@@ -193,7 +193,8 @@ class ScoreBuilder(RopeWidget):
     @property
     def beside(self) -> float:
         """The higher of the two scores beside the peak."""
-        return max(self.scores[d + REACH].item() for d in _DISTANCES if abs(d - self.peak) == 1)
+        scores, peak = self.scores.tolist(), self.peak
+        return max(scores[d + REACH] for d in _DISTANCES if abs(d - peak) == 1)
 
     @property
     def rival(self) -> int | None:
@@ -212,7 +213,8 @@ class ScoreBuilder(RopeWidget):
         return math.nan if self.rival is None else self.scores[self.rival + REACH].item()
 
     def _best(self, among) -> int:
-        scores = {distance: self.scores[distance + REACH].item() for distance in among}
+        every = self.scores.tolist()
+        scores = {distance: every[distance + REACH] for distance in among}
         best = max(scores.values())
         near = [distance for distance, score in scores.items() if score > best - _EQUAL]
         return min(near, key=lambda distance: (abs(distance), distance))
