@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from exhibits import EXHIBITS, PLAIN, YARN_FACTOR, plain, turn
+from exhibits import EXHIBITS, PLAIN, YARN_FACTOR, plain, turn, yarn
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -143,6 +143,13 @@ def test_what_is_measured_follows_from_the_rotation(name):
     expected = MEASURED[name]
     # Coarse numbers, bfloat16's above all, tell a base to 1 in 1000.
     assert {k: measured[k] for k in expected} == pytest.approx(expected, rel=2e-3)
+
+
+def test_three_pairs_show_an_end_of_a_series():
+    few = diagnose(lambda x, ids: plain(x, ids, yarn(original=360)))
+    assert few.base == pytest.approx(10_000, rel=1e-6)
+    assert "the fastest 3 pairs divided by 1, the slowest 17 by 8" in few.profile
+    assert diagnose(lambda x, ids: plain(x, ids, yarn(original=300))).base is None
 
 
 def test_every_row_of_a_report_is_printed():
