@@ -30,7 +30,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-MODULES = "attention axes config diagnosis distance encodings frequencies rotation scaling symbolic"
+MODULES = "attention axes checks config diagnosis distance encodings frequencies memory rotation"
+MODULES += " scaling symbolic"
 TESTS = {"diagnosis": ["diagnose"], "rotation": ["rotation", "embedding"]}  # else the same name
 HEAVY = ["pytest", "hypothesis", "torch", "transformers.models.llama.modeling_llama"]
 _SERVER = get_context("forkserver")  # imports what is heavy once, and forks for each mutant

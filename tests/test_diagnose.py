@@ -294,6 +294,15 @@ def test_any_geometric_rotation_is_recovered(
     assert ("attention-factor" in report.codes) == (factor > 1)
 
 
+def test_three_frequencies_show_that_they_are_rounded_and_two_are_a_series_anyhow():
+    def diagnosed(num_pairs):
+        rounded = inv_freq(2 * num_pairs).bfloat16()
+        return diagnose(lambda x, ids: plain(x, ids, rounded), head_dim=2 * num_pairs)
+
+    assert diagnosed(3).codes == ("frequencies-in-bfloat16",)
+    assert diagnosed(2).ok
+
+
 def test_positions_are_dense_at_first_and_around_powers_of_two():
     far = set()
 

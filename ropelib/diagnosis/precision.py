@@ -52,7 +52,7 @@ def _explain(m: Measured, far: Curves, near: Curves, when: str) -> Finding | Non
     allowed = _ANGLE_ERROR + 3e-7 * positions * speeds.abs()
 
     def error(angles: Tensor) -> Tensor:
-        return wrap(phases - angles - phases[0]).abs()
+        return wrap(phases - angles).abs()
 
     exact = error(positions * speeds)
     if bool((exact < allowed).all()):
