@@ -336,6 +336,16 @@ def test_since_says_where_positions_begin_to_fail():
         assert (report.findings[0].since if report.findings else None) == since
 
 
+def test_behind_coarse_tables_the_rest_is_still_told():
+    def rotate(x, ids):
+        return plain(x.bfloat16(), ids).to(x.dtype)
+
+    assert diagnose(rotate, attention_factor=1.2).codes == ("attention-factor-missing",)
+    clamped = diagnose(lambda x, ids: rotate(x, ids.clamp(max=2047)))
+    assert clamped.codes == ("angles-drift",)
+    assert clamped.base == pytest.approx(10_000, rel=0.01)
+
+
 def test_coarse_tables_blur_the_base_and_no_more():
     def rotate(x, ids):
         return plain(x.bfloat16(), ids).to(x.dtype)
