@@ -15,6 +15,7 @@ import sys
 import xml.etree.ElementTree as ET
 from dataclasses import dataclass
 from functools import cache
+from importlib import metadata
 from pathlib import Path
 
 import nbformat
@@ -89,6 +90,8 @@ def environment() -> dict:
     path = os.pathsep.join(filter(None, [str(guard), os.environ.get("PYTHONPATH")]))
     # The outer run's options, and its place among several processes, are not the inner run's.
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST_", "COV_"))}
+    # Nor are the user's own start-up files and settings the chapters'.
+    kept |= {"IPYTHONDIR": str(KEPT / "ipython"), "JUPYTER_CONFIG_DIR": str(KEPT / "jupyter")}
     kept["ROPELIB_RUN_SOLUTIONS"] = "1"
     return {**kept, "PYTHONPATH": path, "NO_COLOR": "1", "PYDEVD_DISABLE_FILE_VALIDATION": "1"}
 
@@ -151,10 +154,15 @@ def _execute(copy: Path) -> tuple[float, str]:
 @cache
 def _digest(name: str) -> str:
     """Name everything that a notebook's outputs depend on."""
-    parts = [name, (ROOT / name).read_text("utf-8"), sys.version, *_everything_under("ropelib")]
-    parts += [(ROOT / pins).read_text("utf-8") for pins in ("requirements.txt", "constraints.txt")]
+    parts = [name, (ROOT / name).read_text("utf-8"), *_installed(), *_everything_under("ropelib")]
     parts += [f"{setting}={os.environ.get(setting)}" for setting in _SETTINGS]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
+
+
+@cache
+def _installed() -> tuple[str, ...]:
+    found = {f"{one.name}=={one.version}" for one in metadata.distributions()}
+    return (sys.version, *sorted(found))
 
 
 @cache
@@ -179,8 +187,7 @@ def build(names=NOTEBOOKS) -> Path:
     """Build the book from notebooks that have run, every warning an error.
 
     Args:
-        names: the notebooks that must have run; others are shown as they were run last, or
-            without outputs.
+        names: the notebooks that must have run; others are shown without outputs.
 
     Returns:
         The folder of the HTML.
@@ -194,30 +201,44 @@ def build(names=NOTEBOOKS) -> Path:
         raise RuntimeError(f"not built, because notebooks failed: {failed}")
     KEPT.mkdir(parents=True, exist_ok=True)
     with FileLock(KEPT / "book.lock"):
-        changed = _lay_out(runs)
-        done = SITE / "built"
-        if changed or not done.exists():
-            done.unlink(missing_ok=True)
+        done, wanted = SITE / "built", _everything_in_the_site(runs)
+        if not done.exists() or done.read_text("utf-8") != wanted:
+            # From nothing: of pages that did not change, Sphinx would not check the links again.
+            shutil.rmtree(SITE, ignore_errors=True)
+            _lay_out(runs)
             command = [Path(sys.executable).parent / "jupyter-book", "build", "-W", "-n"]
             command += ["--keep-going", "."]
-            code, log = run_logged(command, SITE, environment(), timeout=600)
+            code, log = run_logged(command, SITE, environment(), timeout=900)
             if code:
-                # A page that was read with a warning is not read again: all are.
-                shutil.rmtree(SITE / "_build", ignore_errors=True)
                 raise RuntimeError(f"the book does not build without warnings:\n{log}")
-            done.touch()
+            _write(done, wanted)
     return SITE / "_build" / "html"
 
 
-def _lay_out(runs: dict[str, Run]) -> bool:
-    """Copy what the book is made of; return whether anything is otherwise than at the last build.
+def _sources(runs: dict[str, Run]) -> dict[Path, Path]:
+    """Return where each file of the book goes, and where it comes from."""
+    sources = {SITE / name: one.path for name, one in runs.items()}
+    for path in sorted((ROOT / "book").rglob("*")):
+        hidden = any(part.startswith(".") for part in path.relative_to(ROOT).parts)
+        if path.is_file() and not hidden:
+            sources.setdefault(SITE / path.relative_to(ROOT), path)
+    return sources | {
+        SITE / "_toc.yml": ROOT / "_toc.yml",
+        SITE / "_config.yml": ROOT / "_config.yml",
+    }
 
-    A file that is as it was keeps its time, and Sphinx does not read it again.
-    """
-    library = "\0".join(_everything_under("ropelib"))
-    changed = _write(SITE / "library", hashlib.sha256(library.encode()).hexdigest())
-    if changed:
-        shutil.rmtree(SITE / "_build", ignore_errors=True)
+
+def _everything_in_the_site(runs: dict[str, Run]) -> str:
+    """Name everything that the built book depends on."""
+    digest = hashlib.sha256("\0".join([*_installed(), *_everything_under("ropelib")]).encode())
+    for target, source in _sources(runs).items():
+        digest.update(str(target).encode() + b"\0" + source.read_bytes())
+    return digest.hexdigest()
+
+
+def _lay_out(runs: dict[str, Run]) -> None:
+    for target, source in _sources(runs).items():
+        _write(target, source.read_bytes())
     config = yaml.safe_load((ROOT / "_config.yml").read_text("utf-8"))
     # Notebooks have run already; the text notebooks (index.md) run here.
     config["execute"] = {
@@ -225,22 +246,7 @@ def _lay_out(runs: dict[str, Run]) -> bool:
         "timeout": CELL_SECONDS,
         "exclude_patterns": ["*.ipynb", "**/*.ipynb"],
     }
-    changed |= _write(SITE / "_config.yml", yaml.safe_dump(config, allow_unicode=True))
-    changed |= _write(SITE / "_toc.yml", (ROOT / "_toc.yml").read_text("utf-8"))
-    wanted = {SITE / name: one.path for name, one in runs.items()}
-    for path in sorted((ROOT / "book").rglob("*")):
-        if path.is_file() and not any(part.startswith((".", "_build")) for part in path.parts[-3:]):
-            wanted.setdefault(SITE / path.relative_to(ROOT), path)
-    for path in (SITE / "book").rglob("*"):
-        if path.is_file() and path not in wanted:
-            path.unlink()
-            changed = True
-    for target, source in wanted.items():
-        name = str(target.relative_to(SITE))
-        if name in NOTEBOOKS and name not in runs and target.exists():
-            continue
-        changed |= _write(target, source.read_bytes())
-    return changed
+    _write(SITE / "_config.yml", yaml.safe_dump(config, allow_unicode=True))
 
 
 def _write(path: Path, content: str | bytes) -> bool:

@@ -23,7 +23,10 @@ def widget_classes():
     stems = sorted(path.stem for path in Path(base.__file__).parent.glob("*.py"))
     names = {stem: "".join(map(str.capitalize, stem.split("_"))) for stem in stems}
     classes = {stem: getattr(ropelib.widgets, name, None) for stem, name in names.items()}
-    return {stem: found for stem, found in classes.items() if isinstance(found, type)}
+    found = {stem: one for stem, one in classes.items() if isinstance(one, type)}
+    missed = {*ropelib.widgets.__all__} - {one.__name__ for one in found.values()} - {"RopeWidget"}
+    assert not missed, f"a widget's file is named as its class, in lower case: {missed}"
+    return found
 
 
 def page_of(*widgets):
