@@ -231,7 +231,7 @@ def _sources(runs: dict[str, Run]) -> dict[Path, Path]:
 def _everything_in_the_site(runs: dict[str, Run]) -> str:
     """Name everything that the built book depends on."""
     digest = hashlib.sha256("\0".join([*_installed(), *_everything_under("ropelib")]).encode())
-    for target, source in _sources(runs).items():
+    for target, source in sorted(_sources(runs).items()):
         digest.update(str(target).encode() + b"\0" + source.read_bytes())
     return digest.hexdigest()
 
