@@ -510,6 +510,13 @@ def test_two_bases():
     assert RopeConfig.from_hf(bert, "full_attention").base == 80_000
     assert RopeConfig.from_hf(bert, "full_attention").rotating_layers == (0, 3)
     assert RopeConfig.from_hf(bert, "sliding_attention").base == 5_000
+    for name in ("global_rope_theta", "local_rope_theta"):
+        del bert[name]
+    theirs = their_config("modernbert", bert).rope_parameters
+    for layer_type, base in (("full_attention", 160_000), ("sliding_attention", 10_000)):
+        ours = RopeConfig.from_hf(bert, layer_type)
+        assert ours.base == theirs[layer_type]["rope_theta"] == base
+        assert any(s.startswith("rope_theta of full_attention 160000.0:") for s in ours.assumed)
     olmo = LLAMA | {"model_type": "olmo3", "rope_scaling": YARN}
     assert RopeConfig.from_hf(olmo, "full_attention").rope_type == "yarn"
     assert RopeConfig.from_hf(olmo, "sliding_attention").rope_type == "default"
