@@ -348,16 +348,15 @@ def test_where_the_softmax_scale_changes_is_where_transformers_changes_it():
 
 
 def test_chatglm_rotates_half_a_head_with_a_ratio_for_the_base():
-    ours = RopeConfig.from_hf(
-        {
-            "model_type": "chatglm",
-            "kv_channels": 128,
-            "num_layers": 40,
-            "rope_ratio": 500,
-            "original_rope": True,
-            "seq_length": 131_072,
-        }
-    )
+    config = {
+        "model_type": "chatglm",
+        "kv_channels": 128,
+        "num_layers": 40,
+        "original_rope": True,
+        "seq_length": 131_072,
+    }
+    assert RopeConfig.from_hf(config).base == 10_000
+    ours = RopeConfig.from_hf(config | {"rope_ratio": 500})
     assert (ours.head_dim, ours.rotary_dim, ours.base) == (128, 64, 5e6)
     assert (ours.layout, ours.max_seq_len, ours.num_layers) == ("interleaved", 131_072, 40)
 
