@@ -348,16 +348,15 @@ def test_where_the_softmax_scale_changes_is_where_transformers_changes_it():
 
 
 def test_chatglm_rotates_half_a_head_with_a_ratio_for_the_base():
-    ours = RopeConfig.from_hf(
-        {
-            "model_type": "chatglm",
-            "kv_channels": 128,
-            "num_layers": 40,
-            "rope_ratio": 500,
-            "original_rope": True,
-            "seq_length": 131_072,
-        }
-    )
+    config = {
+        "model_type": "chatglm",
+        "kv_channels": 128,
+        "num_layers": 40,
+        "original_rope": True,
+        "seq_length": 131_072,
+    }
+    assert RopeConfig.from_hf(config).base == 10_000
+    ours = RopeConfig.from_hf(config | {"rope_ratio": 500})
     assert (ours.head_dim, ours.rotary_dim, ours.base) == (128, 64, 5e6)
     assert (ours.layout, ours.max_seq_len, ours.num_layers) == ("interleaved", 131_072, 40)
 
@@ -510,6 +509,13 @@ def test_two_bases():
     assert RopeConfig.from_hf(bert, "full_attention").base == 80_000
     assert RopeConfig.from_hf(bert, "full_attention").rotating_layers == (0, 3)
     assert RopeConfig.from_hf(bert, "sliding_attention").base == 5_000
+    for name in ("global_rope_theta", "local_rope_theta"):
+        del bert[name]
+    theirs = their_config("modernbert", bert).rope_parameters
+    for layer_type, base in (("full_attention", 160_000), ("sliding_attention", 10_000)):
+        ours = RopeConfig.from_hf(bert, layer_type)
+        assert ours.base == theirs[layer_type]["rope_theta"] == base
+        assert any(s.startswith("rope_theta of full_attention 160000.0:") for s in ours.assumed)
     olmo = LLAMA | {"model_type": "olmo3", "rope_scaling": YARN}
     assert RopeConfig.from_hf(olmo, "full_attention").rope_type == "yarn"
     assert RopeConfig.from_hf(olmo, "sliding_attention").rope_type == "default"

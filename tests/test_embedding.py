@@ -342,6 +342,8 @@ def test_given_frequencies_and_attention_factor_are_used_once():
     frequencies = inv_freq(6, 500.0) / 4
     rotary = RotaryEmbedding(8, inv_freq=frequencies, attention_factor=1.25, layout="half")
     assert rotary.rotary_dim == 6 and rotary.base is None
+    said_twice = RotaryEmbedding(8, inv_freq=frequencies, rotary_dim=6, layout="half")
+    assert said_twice.rotary_dim == 6 and torch.equal(said_twice.inv_freq, frequencies)
     q, k, ids = randn(2, 4, 5, 8), randn(2, 2, 5, 8, seed=1), torch.tensor([3, 1, 4, 1, 5])
     for x, rotated in zip((q, k), rotary(q, k, ids), strict=True):
         exact = reference.rotate(x, ids, frequencies, layout="half")
@@ -455,6 +457,7 @@ def test_length_decides_the_frequencies_of_each_call():
     config = growing()
     rotary = RotaryEmbedding.from_config(config)
     assert rotary.config is config
+    assert repr(rotary) == f"RotaryEmbedding(8, rotary_dim=8, config={config!r}, layout='half')"
     q = randn(1, 2, 4, 8)
     for start in (0, 20, 3, 4, 5, 0):
         exact = rotate_exactly(q, range(start, start + 4), config, start + 4)

@@ -125,6 +125,13 @@ def test_tests_that_never_end_are_stopped_and_count_as_failed(tree):
     assert tool.fails(tree, ["tests/test_sums.py"], seconds=1)
 
 
+@pytest.mark.parametrize("test", ["tests/test_sums.py", "tests/test_sums.py::test_sums"])
+def test_a_module_that_cannot_be_imported_counts_as_failed(tree, test):
+    assert not tool.fails(tree, [test], seconds=60)
+    (tree / "ropelib/sums.py").write_text("raise TypeError")
+    assert tool.fails(tree, [test], seconds=60)
+
+
 def test_tests_that_cannot_run_are_no_failure(tree):
     (tree / "tests/test_sums.py").write_text("")
     with pytest.raises(RuntimeError, match=r"pytest exits with 5 for \['tests/test_sums.py'\]"):

@@ -545,6 +545,17 @@ def test_the_module_takes_the_sequence_at_any_axis(layout):
                     torch.testing.assert_close(ours, x.transpose(1, 2), rtol=0, atol=1e-12)
 
 
+@pytest.mark.parametrize("shape", [(5, 8), (3, 5, 8), (2, 2, 3, 5, 8)])
+def test_the_axis_may_be_any_whatever_their_number(shape):
+    rotary, x = RotaryEmbedding(8, layout="half"), randn(*shape)
+    exact = reference.rotate(x, range(5), inv_freq(8), layout="half")
+    for seq_dim in range(len(shape) - 1):
+        moved, expected = x.movedim(-2, seq_dim), exact.movedim(-2, seq_dim)
+        function = apply_rotary(moved, *tables(range(5)), layout="half", seq_dim=seq_dim)
+        for rotated in (function, *rotary(moved, moved, seq_dim=seq_dim)):
+            torch.testing.assert_close(rotated, expected, rtol=0, atol=1e-9)
+
+
 def test_gradients_and_compilers_follow_the_axis():
     torch.compiler.reset()
     x, cos_and_sin = randn(2, 5, 3, 8).requires_grad_(), tables()

@@ -240,7 +240,7 @@ def yarn_by_loop(rotary_dim, base, factor, original, fast=32.0, slow=1.0, trunca
             middle = (low + high) / 2
             try:
                 many = turns(middle) > wanted
-            except OverflowError:
+            except ArithmeticError:  # its power overflows, or is zero to divide by
                 many = middle < 0
             low, high = (middle, high) if many else (low, middle)
         return low
@@ -683,6 +683,27 @@ def test_yarn_takes_a_ramp_of_no_width():
     turns = frequencies.turns(frequencies.inv_freq(64), 4096)
     assert torch.equal(ratio[turns > 8], torch.ones_like(ratio[turns > 8]))
     torch.testing.assert_close(ratio[turns < 8], torch.full_like(ratio[turns < 8], 0.25))
+
+
+@pytest.mark.parametrize(
+    ("original", "turns", "truncate", "last_kept"),
+    [(4096, 8.0, False, 15), (4096, 30.0, False, 10), (6, 1.0, True, 0)],
+)
+def test_yarn_without_a_ramp_equals_the_paper_as_a_loop(original, turns, truncate, last_kept):
+    # Of six tokens no pair turns once: the ramp ends where it starts, at the first pair.
+    expected = yarn_by_loop(64, 10_000.0, 4.0, original, turns, turns, truncate)
+    trained = frequencies.inv_freq(64).tolist()
+    assert expected[last_kept] == trained[last_kept]
+    assert expected[last_kept + 1] == pytest.approx(trained[last_kept + 1] / 4, rel=1e-12)
+    ours, _ = scaling.yarn(
+        64,
+        factor=4.0,
+        original_max_seq_len=original,
+        beta_fast=turns,
+        beta_slow=turns,
+        truncate=truncate,
+    )
+    torch.testing.assert_close(ours.tolist(), expected, rtol=1e-12, atol=0)
 
 
 @pytest.mark.parametrize(

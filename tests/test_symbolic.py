@@ -111,6 +111,8 @@ def test_formulae_are_written_as_by_hand():
         sp.exp(-sp.I * m * theta): "e^{- i m \\theta}",
         sp.cos(b) * sp.cos(a): r"\cos{\left(\alpha \right)} \cos{\left(\beta \right)}",
         -m / 2: r"- \frac{m}{2}",
+        k[0] * m: r"k_{1} m",
+        a * q[0] * k[0]: r"q_{1} k_{1} \alpha",
     }
     for expression, latex in written.items():
         assert Formula(expression)._repr_markdown_() == f"$$ {latex} $$"
