@@ -86,6 +86,7 @@ def inv_freq(rotary_dim: int, base: float = 10_000.0) -> Tensor:
     """
     check_rotary_dim(rotary_dim)
     check_base(base)
+    rotary_dim = int(rotary_dim)  # the negative of an unsigned one would wrap around
     exponent = torch.arange(0, rotary_dim, 2, dtype=torch.float64, device="cpu") / -rotary_dim
     return torch.pow(float(base), exponent)
 

@@ -14,6 +14,7 @@ from torch._subclasses import FakeTensor
 from torch.autograd.forward_ad import unpack_dual
 
 from ropelib import frequencies
+from ropelib.checks import shown
 from ropelib.frequencies import check_rotary_dim
 from ropelib.memory import overlaps, overlaps_itself
 
@@ -271,7 +272,7 @@ class RotaryEmbedding(torch.nn.Module):
                     f"and {len(inv_freq)} frequencies"
                 )
             base, rotary_dim = None, _rotary_dim_of(head_dim, 2 * len(inv_freq))
-        self.head_dim = head_dim
+        self.head_dim = int(head_dim)
         self.rotary_dim = rotary_dim
         self.base = base
         self.attention_factor = attention_factor
@@ -378,15 +379,17 @@ class RotaryEmbedding(torch.nn.Module):
                 raise ValueError(
                     f"{name} must have head_dim {self.head_dim}, got shape {tuple(x.shape)}"
                 )
-        _check_integer("offset", offset)
+        offset = _checked_integer("offset", offset)
         if seq_len is not None:
-            _check_integer("seq_len", seq_len)
+            seq_len = _checked_integer("seq_len", seq_len)
             if seq_len <= 0:
-                raise ValueError(f"seq_len must be positive, got {seq_len}")
+                raise ValueError(f"seq_len must be positive, got {shown(seq_len)}")
         dtype = torch.float64 if torch.float64 in (q.dtype, k.dtype) else torch.float32
         if position_ids is not None:
             if offset:
-                raise ValueError(f"give position_ids or offset, not both, got offset {offset}")
+                raise ValueError(
+                    f"give position_ids or offset, not both, got offset {shown(offset)}"
+                )
             position_ids = _shared_row(_checked_positions(position_ids, self._end), q, k)
             cos, sin = self._compute(position_ids, seq_len, device=q.device, dtype=dtype)
             if _is_step(q, k):
@@ -403,7 +406,7 @@ class RotaryEmbedding(torch.nn.Module):
             if not (torch.compiler.is_compiling() or -self._end < offset <= stop <= self._end):
                 raise ValueError(
                     f"offset must lead to positions of less than {self._end:.4g} in size, where "
-                    f"float64 knows their angles, got {offset}"
+                    f"float64 knows their angles, got {shown(offset)}"
                 )
             seq_len = max(stop, 1) if seq_len is None else seq_len
             if _is_step(q, k):
@@ -657,7 +660,7 @@ def _rotary_dim_of(head_dim: int, rotary_dim: int | None) -> int:
         raise ValueError(f"head_dim must be even where all of it rotates, got {head_dim}")
     rotary_dim = head_dim if rotary_dim is None else rotary_dim
     check_rotary_dim(rotary_dim, head_dim)
-    return rotary_dim
+    return _checked_integer("rotary_dim", rotary_dim)
 
 
 def _computes_for(device: torch.device) -> torch.device:
@@ -692,10 +695,10 @@ def _may_be_kept(table: Tensor) -> bool:
 def _sequence_before_last(name: str, x: Tensor, seq_dim: int) -> Tensor:
     """Return `x` with its sequence as axis -2, where it always is from there on."""
     _check_tensor(name, x)
-    _check_integer("seq_dim", seq_dim)
+    seq_dim = _checked_integer("seq_dim", seq_dim)
     if not -x.dim() <= seq_dim < x.dim() - 1 or seq_dim == -1:
         raise ValueError(
-            f"seq_dim must be an axis of {name} before its last, got {seq_dim} for shape "
+            f"seq_dim must be an axis of {name} before its last, got {shown(seq_dim)} for shape "
             f"{tuple(x.shape)}"
         )
     return x.movedim(seq_dim, -2)
@@ -784,11 +787,13 @@ def _check_tensor(name: str, x: Tensor) -> None:
         raise TypeError(f"{name} must be a tensor, got {reprlib.repr(x)}")
 
 
-def _check_integer(name: str, value: int) -> None:
-    if type(value) is int:  # what takes longer to find out in other ways
-        return
-    if not isinstance(value, (Integral, torch.SymInt)) or isinstance(value, bool):
-        raise TypeError(f"{name} must be an integer, got {value!r}")
+def _checked_integer(name: str, value: int) -> int:
+    """Return an integer as one of Python's: sums of NumPy's wrap around."""
+    if type(value) is int or isinstance(value, torch.SymInt):
+        return value
+    if not isinstance(value, Integral) or isinstance(value, bool):
+        raise TypeError(f"{name} must be an integer, got {shown(value)}")
+    return int(value)
 
 
 def _check_inv_freq(inv_freq: Tensor) -> float:
@@ -932,7 +937,8 @@ def _check_overlap(out: Tensor, x: Tensor, cos: Tensor, sin: Tensor) -> None:
             "out must have memory of its own for each element, got an expanded or overlapping view "
             f"of shape {tuple(out.shape)} and strides {out.stride()}"
         )
-    is_x = out.data_ptr() == x.data_ptr() and out.stride() == x.stride()
+    steps = zip(out.stride(), x.stride(), x.shape, strict=True)
+    is_x = out.data_ptr() == x.data_ptr() and all(a == b for a, b, size in steps if size > 1)
     if not is_x and overlaps(out, x):
         raise ValueError("out must be x itself or lie in other memory, got another view of it")
     for name, table in (("cos", cos), ("sin", sin)):

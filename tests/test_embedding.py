@@ -16,6 +16,7 @@ import torch._inductor.config
 from ropelib import RotaryEmbedding, cos_sin, inv_freq, reference
 from ropelib import rotation as rotation_module
 from ropelib.attention import attention
+from ropelib.checks import shown
 from ropelib.config import RopeConfig
 
 LAYOUTS = ["interleaved", "half"]
@@ -122,6 +123,38 @@ def test_offset_and_position_ids_say_the_same():
         ids = torch.arange(int(offset), int(offset) + 5)
         assert_equal(rotary(q, k, offset=offset), rotary(q, k, ids))
         assert_equal(rotary(q, k, ids), rotary(q, k, ids.expand(2, 5)))
+
+
+NUMPY_OFFSETS = [  # each so large that a sum with it, or twice it, wraps around in its own type
+    np.uint8(130),
+    np.uint8(254),
+    np.int8(70),
+    np.int8(126),
+    np.int16(20_000),
+    np.uint16(40_000),
+    np.int32(2**31 - 1),
+    np.int64(-3),
+    np.uint64(7),
+]
+
+
+@pytest.mark.parametrize("seq_len", [1, 5])
+@pytest.mark.parametrize("offset", NUMPY_OFFSETS, ids=repr)
+def test_an_offset_of_numpy_is_the_same_number(offset, seq_len):
+    rotary, q, k = RotaryEmbedding(8, layout="half"), randn(2, 4, 8, 8), randn(2, 2, 8, 8, seed=1)
+    q, k = q[:, :, :seq_len], k[:, :, :seq_len]
+    expected = RotaryEmbedding(8, layout="half")(q, k, offset=int(offset))
+    assert_equal(rotary(q, k, offset=offset), expected)
+    assert_equal(rotary(q, k, offset=int(offset)), expected)
+
+
+def test_other_integers_of_numpy_are_the_same_numbers():
+    rotary, q = RotaryEmbedding.from_config(growing()), randn(2, 5, 4, 8)
+    asked = rotary(q, q, offset=3, seq_len=np.uint8(200), seq_dim=np.uint8(1))
+    assert_equal(asked, rotary(q, q, offset=3, seq_len=200, seq_dim=1))
+    small = RotaryEmbedding(np.uint8(200), rotary_dim=np.int8(100), layout="half")
+    assert torch.equal(small.inv_freq, inv_freq(100))
+    assert repr(small) == repr(RotaryEmbedding(200, rotary_dim=100, layout="half"))
 
 
 @every_layout
@@ -410,7 +443,7 @@ def test_wrong_calls_are_refused():
     for wrong in (2**63, 2**53 - 4, -(2**53), 10**400):
         for x, y in ((q, k), (q[:, :, :1], k[:, :, :1])):
             if wrong != 2**53 - 4 or x is q:
-                with pytest.raises(ValueError, match=f"offset must lead .*, got {wrong}"):
+                with pytest.raises(ValueError, match=f"offset must lead .*, got {shown(wrong)}"):
                     rotary(x, y, offset=wrong)
     rotary(q, k, offset=2**53 - 5), rotary(q, k, offset=-(2**53) + 1)  # the last and the first
     with pytest.raises(ValueError, match="position_ids or offset, not both, got offset 2"):

@@ -2,6 +2,7 @@ import math
 import sys
 
 import mpmath
+import numpy as np
 import pytest
 import torch
 
@@ -23,6 +24,11 @@ def test_frequencies_are_exact_to_the_last_bits(rotary_dim, base):
 
 def test_first_pair_turns_one_radian_per_token():
     assert inv_freq(128)[0] == 1.0
+
+
+@pytest.mark.parametrize("kind", [np.uint8, np.int8, np.uint64])
+def test_a_rotary_dim_of_numpy_is_the_same_number(kind):
+    assert torch.equal(inv_freq(kind(64)), inv_freq(64))
 
 
 def test_base_is_ten_thousand_unless_given():
