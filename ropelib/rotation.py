@@ -15,10 +15,11 @@ from torch.autograd.forward_ad import unpack_dual
 
 from ropelib import frequencies
 from ropelib.checks import shown
-from ropelib.frequencies import check_rotary_dim
+from ropelib.frequencies import check_head_dim, check_rotary_dim
 from ropelib.memory import overlaps, overlaps_itself
 
 _LAYOUTS = ("interleaved", "half")
+_SETTINGS = ("head_dim", "rotary_dim", "base", "attention_factor", "layout")  # of a module
 _LOW_PRECISION = (torch.bfloat16, torch.float16)
 _FULL_PRECISION = (torch.float32, torch.float64)
 _FLOATS = (*_LOW_PRECISION, *_FULL_PRECISION)
@@ -80,7 +81,7 @@ def cos_sin(
     end = _check_inv_freq(inv_freq)
     if dtype not in _FULL_PRECISION:
         raise TypeError(f"dtype must be torch.float32 or torch.float64, got {dtype}")
-    _check_attention_factor(attention_factor)
+    attention_factor = _checked_attention_factor(attention_factor)
     device = (position_ids if isinstance(position_ids, Tensor) else inv_freq).device
     position_ids = _checked_positions(position_ids, end)
     inv_freq = inv_freq.to(_computes_for(device))
@@ -225,13 +226,13 @@ class RotaryEmbedding(torch.nn.Module):
         layout: "interleaved" or "half", as in `apply_rotary`.
 
     Raises:
-        TypeError: if `rotary_dim` is not an integer, `base` or `attention_factor` not a real
-            number, or `inv_freq` no tensor of float64 or float32.
-        ValueError: if `head_dim` is odd and neither `rotary_dim` nor `inv_freq` is given,
-            `rotary_dim` is odd, not positive, above `head_dim` or not that of `inv_freq`, `base` is
-            not positive and finite or is given together with `inv_freq`, `inv_freq` is not
-            `(num_pairs,)`, not finite or 2**53 rad/token or more, `attention_factor` is not
-            positive or not within float32, or `layout` is unknown.
+        TypeError: if `head_dim` or `rotary_dim` is not an integer, `base` or `attention_factor` not
+            a real number, or `inv_freq` no tensor of float64 or float32.
+        ValueError: if `head_dim` is not positive or above 2**20, or odd while neither `rotary_dim`
+            nor `inv_freq` is given, `rotary_dim` is odd, not positive, above `head_dim` or not that
+            of `inv_freq`, `base` is not positive and finite or is given together with `inv_freq`,
+            `inv_freq` is not `(num_pairs,)`, not finite or 2**53 rad/token or more,
+            `attention_factor` is not positive or not within float32, or `layout` is unknown.
 
     Source:
         RoFormer (Su et al., arXiv:2104.09864), equations 14 to 16.
@@ -257,25 +258,25 @@ class RotaryEmbedding(torch.nn.Module):
         layout: str,
     ):
         super().__init__()
+        check_head_dim(head_dim)
         _check_layout("layout", layout)
-        _check_attention_factor(attention_factor)
         if inv_freq is None:
             rotary_dim = _rotary_dim_of(head_dim, rotary_dim)
             inv_freq = frequencies.inv_freq(rotary_dim, base)
         else:
             _check_inv_freq(inv_freq)
             if base != 10_000.0:
-                raise ValueError(f"give base or inv_freq, not both, got base {base}")
+                raise ValueError(f"give base or inv_freq, not both, got base {shown(base)}")
             if rotary_dim not in (None, 2 * len(inv_freq)):
                 raise ValueError(
-                    f"rotary_dim must be twice the length of inv_freq, got {rotary_dim} "
+                    f"rotary_dim must be twice the length of inv_freq, got {shown(rotary_dim)} "
                     f"and {len(inv_freq)} frequencies"
                 )
             base, rotary_dim = None, _rotary_dim_of(head_dim, 2 * len(inv_freq))
         self.head_dim = int(head_dim)
         self.rotary_dim = rotary_dim
         self.base = base
-        self.attention_factor = attention_factor
+        self.attention_factor = _checked_attention_factor(attention_factor)
         self.layout = layout
         self.config = None
         self._inv_freq = inv_freq.detach().cpu().double().clone()
@@ -330,6 +331,12 @@ class RotaryEmbedding(torch.nn.Module):
     def inv_freq(self) -> Tensor:
         """Frequencies, `(num_pairs,)`, rad/token, float64, of a short sequence; a copy."""
         return self._inv_freq.clone()
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Refuse to change a setting: what was made from it for use would stay as it was."""
+        if name in _SETTINGS and name in self.__dict__:
+            raise AttributeError(f"{name} is read once: to change it, make another RotaryEmbedding")
+        super().__setattr__(name, value)
 
     def forward(
         self,
@@ -461,9 +468,8 @@ class RotaryEmbedding(torch.nn.Module):
                 last = math.floor(position_ids.max()) if position_ids.numel() else 0
                 seq_len = max(last + 1, 1)
             inv_freq = self.config.inv_freq(seq_len)
-            attention_factor = self.config.attention_factor(seq_len)
+            attention_factor = _checked_attention_factor(self.config.attention_factor(seq_len))
             _check_inv_freq(inv_freq)
-            _check_attention_factor(attention_factor)
             inv_freq = inv_freq.to(_computes_for(device))
         return _tables(position_ids, inv_freq, attention_factor, device=device, dtype=dtype)
 
@@ -816,17 +822,20 @@ def _check_inv_freq(inv_freq: Tensor) -> float:
     return _FLOAT64_END / max(largest, 1)
 
 
-def _check_attention_factor(attention_factor: float) -> None:
+def _checked_attention_factor(attention_factor: float) -> float:
     if not isinstance(attention_factor, Real) or isinstance(attention_factor, bool):
-        raise TypeError(f"attention_factor must be a real number, got {attention_factor!r}")
+        raise TypeError(f"attention_factor must be a real number, got {shown(attention_factor)}")
     if not 0 < attention_factor < math.inf:
-        raise ValueError(f"attention_factor must be positive and finite, got {attention_factor}")
+        raise ValueError(
+            f"attention_factor must be positive and finite, got {shown(attention_factor)}"
+        )
     float32 = torch.finfo(torch.float32)
     if not float32.tiny <= attention_factor <= float32.max:
         raise ValueError(
             f"attention_factor must be between {float32.tiny:.3g} and {float32.max:.3g}, as tables "
-            f"in float32 are, got {attention_factor}"
+            f"in float32 are, got {shown(attention_factor)}"
         )
+    return float(attention_factor)  # a tensor cannot be multiplied by a fraction
 
 
 def _has_values(tensor: Tensor) -> bool:

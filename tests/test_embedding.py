@@ -6,6 +6,7 @@ import math
 import pickle
 import re
 import shutil
+from fractions import Fraction
 from types import SimpleNamespace
 
 import numpy as np
@@ -413,12 +414,70 @@ def test_frequencies_cannot_be_changed_behind_the_table():
         ({"inv_freq": inv_freq(8), "rotary_dim": 6}, ValueError, "got 6 and 4 frequencies"),
         ({"attention_factor": 0.0}, ValueError, "must be positive and finite, got 0.0"),
         ({"attention_factor": math.inf}, ValueError, "must be positive and finite, got inf"),
+        ({"attention_factor": 10**400}, ValueError, "float32 are, got an integer of about 401 dig"),
+        ({"base": 10**400, "inv_freq": inv_freq(8)}, ValueError, "got base an integer of about"),
+        ({"base": True}, TypeError, "base must be a real number, got True"),
+        ({"rotary_dim": True}, TypeError, "rotary_dim must be an integer, got True"),
         ({"layout": "neox"}, ValueError, "layout must be .*, got 'neox'"),
     ],
 )
 def test_wrong_settings_are_refused(kwargs, error, message):
     with pytest.raises(error, match=message):
         RotaryEmbedding(8, **{"layout": "half", **kwargs})
+
+
+TOO_LARGE = "must be at most 1048576, got "
+
+
+@pytest.mark.parametrize("given", [{}, {"rotary_dim": 8}, {"inv_freq": inv_freq(8)}])
+@pytest.mark.parametrize(
+    ("head_dim", "error", "message"),
+    [
+        ("64", TypeError, "must be an integer, got '64'"),
+        (None, TypeError, "must be an integer, got None"),
+        ([64], TypeError, r"must be an integer, got \[64\]"),
+        (64.0, TypeError, "must be an integer, got 64.0"),
+        (True, TypeError, "must be an integer, got True"),
+        (0, ValueError, "must be positive, got 0"),
+        (-8, ValueError, "must be positive, got -8"),
+        (10**12, ValueError, TOO_LARGE + "1000000000000"),
+        (10**400, ValueError, TOO_LARGE + "an integer of about 401 digits"),
+    ],
+    ids=shown,
+)
+def test_wrong_head_dim_is_refused_by_its_name(head_dim, given, error, message):
+    with pytest.raises(error, match=f"^head_dim {message}"):
+        RotaryEmbedding(head_dim, **given, layout="half")
+
+
+def test_a_fraction_is_an_attention_factor():
+    rotary, q = RotaryEmbedding(8, attention_factor=Fraction(3, 2), layout="half"), randn(2, 5, 8)
+    expected = RotaryEmbedding(8, attention_factor=1.5, layout="half")
+    assert repr(rotary) == repr(expected)
+    for x in (q, q[:, :1]):
+        assert_equal(rotary(x, x), expected(x, x))
+    ids, frequencies = range(5), inv_freq(8)
+    assert_equal(
+        cos_sin(ids, frequencies, attention_factor=Fraction(3, 2)),
+        cos_sin(ids, frequencies, attention_factor=1.5),
+    )
+    config = growing()
+    config.attention_factor = lambda seq_len=None: Fraction(max(seq_len, 8), 8)
+    rotary = RotaryEmbedding.from_config(config)
+    config = growing()
+    config.attention_factor = lambda seq_len=None: max(seq_len, 8) / 8
+    assert_equal(rotary(q, q, offset=7), RotaryEmbedding.from_config(config)(q, q, offset=7))
+
+
+@pytest.mark.parametrize("name", ["head_dim", "rotary_dim", "base", "attention_factor", "layout"])
+def test_settings_cannot_be_changed_behind_the_cache(name):
+    rotary, x = RotaryEmbedding(8, layout="half"), randn(1, 2, 1, 8)
+    before, step = getattr(rotary, name), rotary(x, x, offset=3)
+    with pytest.raises(AttributeError, match=f"^{name} is read once: .* another RotaryEmbedding"):
+        setattr(rotary, name, "interleaved")
+    assert getattr(rotary, name) == before
+    assert_equal(rotary(x, x, offset=3), step)
+    assert getattr(copy.deepcopy(rotary), name) == before
 
 
 def test_wrong_calls_are_refused():
