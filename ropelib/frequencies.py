@@ -89,7 +89,8 @@ def inv_freq(rotary_dim: int, base: float = 10_000.0) -> Tensor:
 
     Raises:
         TypeError: if `rotary_dim` is not an integer or `base` not a real number.
-        ValueError: if `rotary_dim` is odd, not positive or above 2 ** 20, or `base` is not positive and finite.
+        ValueError: if `rotary_dim` is odd, not positive or above 2 ** 20, or `base` is not positive
+            and finite.
 
     Source:
         RoFormer (Su et al., arXiv:2104.09864), section 3.2.2, the set of angles below equation 15;
