@@ -51,6 +51,7 @@ def axis_of_pairs(sections: Sequence[int], *, order: str) -> list[int]:
             raise TypeError(f"sections must be integers, got {section!r}")
         if section < 0:
             raise ValueError(f"sections must not be negative, got {section}")
+    sections = [int(section) for section in sections]  # sums of NumPy's wrap around
     if not sum(sections):
         raise ValueError(f"sections must have at least one pair, got {sections}")
     if order not in _ORDERS:
@@ -99,6 +100,7 @@ def axial_inv_freq(rotary_dim: int, num_axes: int, base: float = 10_000.0) -> Te
     if num_axes <= 0:
         raise ValueError(f"num_axes must be positive, got {num_axes}")
     frequencies.check_rotary_dim(rotary_dim)
+    rotary_dim, num_axes = int(rotary_dim), int(num_axes)  # NumPy's wrap around
     if rotary_dim % (2 * num_axes):
         raise ValueError(
             f"rotary_dim must be a multiple of 2 * num_axes, got {rotary_dim} for {num_axes} axes"

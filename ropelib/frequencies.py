@@ -9,6 +9,24 @@ from torch import Tensor
 
 from ropelib.checks import shown
 
+_MOST_DIMENSIONS = 2**20  # of a head: beyond any model, and a list of frequencies of 4 MiB
+
+
+def check_head_dim(head_dim: int) -> None:
+    """Raise unless `head_dim` is an integer from 1 to 2 ** 20.
+
+    Args:
+        head_dim: width of the head.
+
+    Raises:
+        TypeError: if it is not an integer; a bool is none.
+        ValueError: if it is not positive, or larger.
+
+    Example:
+        >>> check_head_dim(128)
+    """
+    _check_dimensions("head_dim", head_dim)
+
 
 def check_rotary_dim(rotary_dim: int, head_dim: int | None = None) -> None:
     """Raise unless `rotary_dim` is a positive even integer, at most `head_dim` where that is given.
@@ -18,16 +36,13 @@ def check_rotary_dim(rotary_dim: int, head_dim: int | None = None) -> None:
         head_dim: width of the head.
 
     Raises:
-        TypeError: if `rotary_dim` is not an integer.
-        ValueError: if it is not positive, is odd, or exceeds `head_dim`.
+        TypeError: if `rotary_dim` is not an integer; a bool is none.
+        ValueError: if it is not positive, is odd, or exceeds `head_dim` or 2 ** 20.
 
     Example:
         >>> check_rotary_dim(64, head_dim=128)
     """
-    if not isinstance(rotary_dim, Integral):
-        raise TypeError(f"rotary_dim must be an integer, got {shown(rotary_dim)}")
-    if rotary_dim <= 0:
-        raise ValueError(f"rotary_dim must be positive, got {shown(rotary_dim)}")
+    _check_dimensions("rotary_dim", rotary_dim)
     if rotary_dim % 2:
         raise ValueError(f"rotary_dim must be even, got {shown(rotary_dim)}")
     if head_dim is not None and rotary_dim > head_dim:
@@ -44,13 +59,13 @@ def check_base(base: float) -> None:
         base: what frequencies are powers of.
 
     Raises:
-        TypeError: if `base` is not a real number.
+        TypeError: if `base` is not a real number; a bool is none.
         ValueError: if it is not positive and finite, or so small that a frequency is not.
 
     Example:
         >>> check_base(10_000.0)
     """
-    if not isinstance(base, Real):
+    if isinstance(base, bool) or not isinstance(base, Real):
         raise TypeError(f"base must be a real number, got {shown(base)}")
     if not 0 < base <= sys.float_info.max:
         raise ValueError(f"base must be positive and finite, got {shown(base)}")
@@ -74,7 +89,8 @@ def inv_freq(rotary_dim: int, base: float = 10_000.0) -> Tensor:
 
     Raises:
         TypeError: if `rotary_dim` is not an integer or `base` not a real number.
-        ValueError: if `rotary_dim` is odd or not positive, or `base` is not positive and finite.
+        ValueError: if `rotary_dim` is odd, not positive or above 2 ** 20, or `base` is not positive
+            and finite.
 
     Source:
         RoFormer (Su et al., arXiv:2104.09864), section 3.2.2, the set of angles below equation 15;
@@ -86,6 +102,7 @@ def inv_freq(rotary_dim: int, base: float = 10_000.0) -> Tensor:
     """
     check_rotary_dim(rotary_dim)
     check_base(base)
+    rotary_dim = int(rotary_dim)  # the negative of an unsigned one would wrap around
     exponent = torch.arange(0, rotary_dim, 2, dtype=torch.float64, device="cpu") / -rotary_dim
     return torch.pow(float(base), exponent)
 
@@ -125,3 +142,12 @@ def turns(inv_freq: Tensor, seq_len: float) -> Tensor:
         tensor([15.9155,  0.1592], dtype=torch.float64)
     """
     return seq_len * inv_freq / (2 * math.pi)
+
+
+def _check_dimensions(name: str, value: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, Integral):
+        raise TypeError(f"{name} must be an integer, got {shown(value)}")
+    if value <= 0:
+        raise ValueError(f"{name} must be positive, got {shown(value)}")
+    if value > _MOST_DIMENSIONS:
+        raise ValueError(f"{name} must be at most {_MOST_DIMENSIONS}, got {shown(value)}")

@@ -55,6 +55,9 @@ def overlaps_itself(x: Tensor) -> bool:
         reach += stride * (size - 1)
     else:  # each stride steps over all that the smaller ones reach
         return False
+    last = sum(stride * (size - 1) for stride, size in axes)
+    if axes[0][0] == 0 or x.numel() > last + 1:  # an expanded axis, or too few places for all
+        return True
     places = torch.zeros((), dtype=torch.int64)
     for stride, size in axes:
         places = places[..., None] + stride * torch.arange(size)

@@ -14,10 +14,12 @@ from torch._subclasses import FakeTensor
 from torch.autograd.forward_ad import unpack_dual
 
 from ropelib import frequencies
-from ropelib.frequencies import check_rotary_dim
+from ropelib.checks import shown
+from ropelib.frequencies import check_head_dim, check_rotary_dim
 from ropelib.memory import overlaps, overlaps_itself
 
 _LAYOUTS = ("interleaved", "half")
+_SETTINGS = ("head_dim", "rotary_dim", "base", "attention_factor", "layout")  # of a module
 _LOW_PRECISION = (torch.bfloat16, torch.float16)
 _FULL_PRECISION = (torch.float32, torch.float64)
 _FLOATS = (*_LOW_PRECISION, *_FULL_PRECISION)
@@ -79,7 +81,7 @@ def cos_sin(
     end = _check_inv_freq(inv_freq)
     if dtype not in _FULL_PRECISION:
         raise TypeError(f"dtype must be torch.float32 or torch.float64, got {dtype}")
-    _check_attention_factor(attention_factor)
+    attention_factor = _checked_attention_factor(attention_factor)
     device = (position_ids if isinstance(position_ids, Tensor) else inv_freq).device
     position_ids = _checked_positions(position_ids, end)
     inv_freq = inv_freq.to(_computes_for(device))
@@ -224,13 +226,13 @@ class RotaryEmbedding(torch.nn.Module):
         layout: "interleaved" or "half", as in `apply_rotary`.
 
     Raises:
-        TypeError: if `rotary_dim` is not an integer, `base` or `attention_factor` not a real
-            number, or `inv_freq` no tensor of float64 or float32.
-        ValueError: if `head_dim` is odd and neither `rotary_dim` nor `inv_freq` is given,
-            `rotary_dim` is odd, not positive, above `head_dim` or not that of `inv_freq`, `base` is
-            not positive and finite or is given together with `inv_freq`, `inv_freq` is not
-            `(num_pairs,)`, not finite or 2**53 rad/token or more, `attention_factor` is not
-            positive or not within float32, or `layout` is unknown.
+        TypeError: if `head_dim` or `rotary_dim` is not an integer, `base` or `attention_factor` not
+            a real number, or `inv_freq` no tensor of float64 or float32.
+        ValueError: if `head_dim` is not positive or above 2**20, or odd while neither `rotary_dim`
+            nor `inv_freq` is given, `rotary_dim` is odd, not positive, above `head_dim` or not that
+            of `inv_freq`, `base` is not positive and finite or is given together with `inv_freq`,
+            `inv_freq` is not `(num_pairs,)`, not finite or 2**53 rad/token or more,
+            `attention_factor` is not positive or not within float32, or `layout` is unknown.
 
     Source:
         RoFormer (Su et al., arXiv:2104.09864), equations 14 to 16.
@@ -256,25 +258,25 @@ class RotaryEmbedding(torch.nn.Module):
         layout: str,
     ):
         super().__init__()
+        check_head_dim(head_dim)
         _check_layout("layout", layout)
-        _check_attention_factor(attention_factor)
         if inv_freq is None:
             rotary_dim = _rotary_dim_of(head_dim, rotary_dim)
             inv_freq = frequencies.inv_freq(rotary_dim, base)
         else:
             _check_inv_freq(inv_freq)
             if base != 10_000.0:
-                raise ValueError(f"give base or inv_freq, not both, got base {base}")
+                raise ValueError(f"give base or inv_freq, not both, got base {shown(base)}")
             if rotary_dim not in (None, 2 * len(inv_freq)):
                 raise ValueError(
-                    f"rotary_dim must be twice the length of inv_freq, got {rotary_dim} "
+                    f"rotary_dim must be twice the length of inv_freq, got {shown(rotary_dim)} "
                     f"and {len(inv_freq)} frequencies"
                 )
             base, rotary_dim = None, _rotary_dim_of(head_dim, 2 * len(inv_freq))
-        self.head_dim = head_dim
+        self.head_dim = int(head_dim)
         self.rotary_dim = rotary_dim
         self.base = base
-        self.attention_factor = attention_factor
+        self.attention_factor = _checked_attention_factor(attention_factor)
         self.layout = layout
         self.config = None
         self._inv_freq = inv_freq.detach().cpu().double().clone()
@@ -330,6 +332,12 @@ class RotaryEmbedding(torch.nn.Module):
         """Frequencies, `(num_pairs,)`, rad/token, float64, of a short sequence; a copy."""
         return self._inv_freq.clone()
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Refuse to change a setting: what was made from it for use would stay as it was."""
+        if name in _SETTINGS and name in self.__dict__:
+            raise AttributeError(f"{name} is read once: to change it, make another RotaryEmbedding")
+        super().__setattr__(name, value)
+
     def forward(
         self,
         q: Tensor,
@@ -378,15 +386,17 @@ class RotaryEmbedding(torch.nn.Module):
                 raise ValueError(
                     f"{name} must have head_dim {self.head_dim}, got shape {tuple(x.shape)}"
                 )
-        _check_integer("offset", offset)
+        offset = _checked_integer("offset", offset)
         if seq_len is not None:
-            _check_integer("seq_len", seq_len)
+            seq_len = _checked_integer("seq_len", seq_len)
             if seq_len <= 0:
-                raise ValueError(f"seq_len must be positive, got {seq_len}")
+                raise ValueError(f"seq_len must be positive, got {shown(seq_len)}")
         dtype = torch.float64 if torch.float64 in (q.dtype, k.dtype) else torch.float32
         if position_ids is not None:
             if offset:
-                raise ValueError(f"give position_ids or offset, not both, got offset {offset}")
+                raise ValueError(
+                    f"give position_ids or offset, not both, got offset {shown(offset)}"
+                )
             position_ids = _shared_row(_checked_positions(position_ids, self._end), q, k)
             cos, sin = self._compute(position_ids, seq_len, device=q.device, dtype=dtype)
             if _is_step(q, k):
@@ -403,7 +413,7 @@ class RotaryEmbedding(torch.nn.Module):
             if not (torch.compiler.is_compiling() or -self._end < offset <= stop <= self._end):
                 raise ValueError(
                     f"offset must lead to positions of less than {self._end:.4g} in size, where "
-                    f"float64 knows their angles, got {offset}"
+                    f"float64 knows their angles, got {shown(offset)}"
                 )
             seq_len = max(stop, 1) if seq_len is None else seq_len
             if _is_step(q, k):
@@ -458,9 +468,8 @@ class RotaryEmbedding(torch.nn.Module):
                 last = math.floor(position_ids.max()) if position_ids.numel() else 0
                 seq_len = max(last + 1, 1)
             inv_freq = self.config.inv_freq(seq_len)
-            attention_factor = self.config.attention_factor(seq_len)
+            attention_factor = _checked_attention_factor(self.config.attention_factor(seq_len))
             _check_inv_freq(inv_freq)
-            _check_attention_factor(attention_factor)
             inv_freq = inv_freq.to(_computes_for(device))
         return _tables(position_ids, inv_freq, attention_factor, device=device, dtype=dtype)
 
@@ -657,7 +666,7 @@ def _rotary_dim_of(head_dim: int, rotary_dim: int | None) -> int:
         raise ValueError(f"head_dim must be even where all of it rotates, got {head_dim}")
     rotary_dim = head_dim if rotary_dim is None else rotary_dim
     check_rotary_dim(rotary_dim, head_dim)
-    return rotary_dim
+    return _checked_integer("rotary_dim", rotary_dim)
 
 
 def _computes_for(device: torch.device) -> torch.device:
@@ -692,10 +701,10 @@ def _may_be_kept(table: Tensor) -> bool:
 def _sequence_before_last(name: str, x: Tensor, seq_dim: int) -> Tensor:
     """Return `x` with its sequence as axis -2, where it always is from there on."""
     _check_tensor(name, x)
-    _check_integer("seq_dim", seq_dim)
+    seq_dim = _checked_integer("seq_dim", seq_dim)
     if not -x.dim() <= seq_dim < x.dim() - 1 or seq_dim == -1:
         raise ValueError(
-            f"seq_dim must be an axis of {name} before its last, got {seq_dim} for shape "
+            f"seq_dim must be an axis of {name} before its last, got {shown(seq_dim)} for shape "
             f"{tuple(x.shape)}"
         )
     return x.movedim(seq_dim, -2)
@@ -784,11 +793,13 @@ def _check_tensor(name: str, x: Tensor) -> None:
         raise TypeError(f"{name} must be a tensor, got {reprlib.repr(x)}")
 
 
-def _check_integer(name: str, value: int) -> None:
-    if type(value) is int:  # what takes longer to find out in other ways
-        return
-    if not isinstance(value, (Integral, torch.SymInt)) or isinstance(value, bool):
-        raise TypeError(f"{name} must be an integer, got {value!r}")
+def _checked_integer(name: str, value: int) -> int:
+    """Return an integer as one of Python's: sums of NumPy's wrap around."""
+    if type(value) is int or isinstance(value, torch.SymInt):
+        return value
+    if not isinstance(value, Integral) or isinstance(value, bool):
+        raise TypeError(f"{name} must be an integer, got {shown(value)}")
+    return int(value)
 
 
 def _check_inv_freq(inv_freq: Tensor) -> float:
@@ -811,17 +822,20 @@ def _check_inv_freq(inv_freq: Tensor) -> float:
     return _FLOAT64_END / max(largest, 1)
 
 
-def _check_attention_factor(attention_factor: float) -> None:
+def _checked_attention_factor(attention_factor: float) -> float:
     if not isinstance(attention_factor, Real) or isinstance(attention_factor, bool):
-        raise TypeError(f"attention_factor must be a real number, got {attention_factor!r}")
+        raise TypeError(f"attention_factor must be a real number, got {shown(attention_factor)}")
     if not 0 < attention_factor < math.inf:
-        raise ValueError(f"attention_factor must be positive and finite, got {attention_factor}")
+        raise ValueError(
+            f"attention_factor must be positive and finite, got {shown(attention_factor)}"
+        )
     float32 = torch.finfo(torch.float32)
     if not float32.tiny <= attention_factor <= float32.max:
         raise ValueError(
             f"attention_factor must be between {float32.tiny:.3g} and {float32.max:.3g}, as tables "
-            f"in float32 are, got {attention_factor}"
+            f"in float32 are, got {shown(attention_factor)}"
         )
+    return float(attention_factor)  # a tensor cannot be multiplied by a fraction
 
 
 def _has_values(tensor: Tensor) -> bool:
@@ -932,7 +946,8 @@ def _check_overlap(out: Tensor, x: Tensor, cos: Tensor, sin: Tensor) -> None:
             "out must have memory of its own for each element, got an expanded or overlapping view "
             f"of shape {tuple(out.shape)} and strides {out.stride()}"
         )
-    is_x = out.data_ptr() == x.data_ptr() and out.stride() == x.stride()
+    steps = zip(out.stride(), x.stride(), x.shape, strict=True)
+    is_x = out.data_ptr() == x.data_ptr() and all(a == b for a, b, size in steps if size > 1)
     if not is_x and overlaps(out, x):
         raise ValueError("out must be x itself or lie in other memory, got another view of it")
     for name, table in (("cos", cos), ("sin", sin)):

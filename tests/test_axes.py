@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import pytest
 import torch
 
@@ -212,3 +213,10 @@ def test_wrong_axial_frequencies_are_refused(args, error, message):
 def test_wrong_positions_are_refused(ids, frequencies, error, message):
     with pytest.raises(error, match=message):
         axial_cos_sin(ids, frequencies, sections=[2, 2])
+
+
+def test_sizes_of_numpy_are_the_same_numbers():
+    sections = [200, 200]
+    asked = axis_of_pairs([np.uint8(size) for size in sections], order="interleaved")
+    assert asked == axis_of_pairs(sections, order="interleaved")
+    assert torch.equal(axial_inv_freq(np.uint8(128), np.int8(64)), axial_inv_freq(128, 64))

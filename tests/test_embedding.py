@@ -6,6 +6,7 @@ import math
 import pickle
 import re
 import shutil
+from fractions import Fraction
 from types import SimpleNamespace
 
 import numpy as np
@@ -16,6 +17,7 @@ import torch._inductor.config
 from ropelib import RotaryEmbedding, cos_sin, inv_freq, reference
 from ropelib import rotation as rotation_module
 from ropelib.attention import attention
+from ropelib.checks import shown
 from ropelib.config import RopeConfig
 
 LAYOUTS = ["interleaved", "half"]
@@ -122,6 +124,38 @@ def test_offset_and_position_ids_say_the_same():
         ids = torch.arange(int(offset), int(offset) + 5)
         assert_equal(rotary(q, k, offset=offset), rotary(q, k, ids))
         assert_equal(rotary(q, k, ids), rotary(q, k, ids.expand(2, 5)))
+
+
+NUMPY_OFFSETS = [  # each so large that a sum with it, or twice it, wraps around in its own type
+    np.uint8(130),
+    np.uint8(254),
+    np.int8(70),
+    np.int8(126),
+    np.int16(20_000),
+    np.uint16(40_000),
+    np.int32(2**31 - 1),
+    np.int64(-3),
+    np.uint64(7),
+]
+
+
+@pytest.mark.parametrize("seq_len", [1, 5])
+@pytest.mark.parametrize("offset", NUMPY_OFFSETS, ids=repr)
+def test_an_offset_of_numpy_is_the_same_number(offset, seq_len):
+    rotary, q, k = RotaryEmbedding(8, layout="half"), randn(2, 4, 8, 8), randn(2, 2, 8, 8, seed=1)
+    q, k = q[:, :, :seq_len], k[:, :, :seq_len]
+    expected = RotaryEmbedding(8, layout="half")(q, k, offset=int(offset))
+    assert_equal(rotary(q, k, offset=offset), expected)
+    assert_equal(rotary(q, k, offset=int(offset)), expected)
+
+
+def test_other_integers_of_numpy_are_the_same_numbers():
+    rotary, q = RotaryEmbedding.from_config(growing()), randn(2, 5, 4, 8)
+    asked = rotary(q, q, offset=3, seq_len=np.uint8(200), seq_dim=np.uint8(1))
+    assert_equal(asked, rotary(q, q, offset=3, seq_len=200, seq_dim=1))
+    small = RotaryEmbedding(np.uint8(200), rotary_dim=np.int8(100), layout="half")
+    assert torch.equal(small.inv_freq, inv_freq(100))
+    assert repr(small) == repr(RotaryEmbedding(200, rotary_dim=100, layout="half"))
 
 
 @every_layout
@@ -382,12 +416,70 @@ def test_frequencies_cannot_be_changed_behind_the_table():
         ({"inv_freq": inv_freq(8), "rotary_dim": 6}, ValueError, "got 6 and 4 frequencies"),
         ({"attention_factor": 0.0}, ValueError, "must be positive and finite, got 0.0"),
         ({"attention_factor": math.inf}, ValueError, "must be positive and finite, got inf"),
+        ({"attention_factor": 10**400}, ValueError, "float32 are, got an integer of about 401 dig"),
+        ({"base": 10**400, "inv_freq": inv_freq(8)}, ValueError, "got base an integer of about"),
+        ({"base": True}, TypeError, "base must be a real number, got True"),
+        ({"rotary_dim": True}, TypeError, "rotary_dim must be an integer, got True"),
         ({"layout": "neox"}, ValueError, "layout must be .*, got 'neox'"),
     ],
 )
 def test_wrong_settings_are_refused(kwargs, error, message):
     with pytest.raises(error, match=message):
         RotaryEmbedding(8, **{"layout": "half", **kwargs})
+
+
+TOO_LARGE = "must be at most 1048576, got "
+
+
+@pytest.mark.parametrize("given", [{}, {"rotary_dim": 8}, {"inv_freq": inv_freq(8)}])
+@pytest.mark.parametrize(
+    ("head_dim", "error", "message"),
+    [
+        ("64", TypeError, "must be an integer, got '64'"),
+        (None, TypeError, "must be an integer, got None"),
+        ([64], TypeError, r"must be an integer, got \[64\]"),
+        (64.0, TypeError, "must be an integer, got 64.0"),
+        (True, TypeError, "must be an integer, got True"),
+        (0, ValueError, "must be positive, got 0"),
+        (-8, ValueError, "must be positive, got -8"),
+        (10**12, ValueError, TOO_LARGE + "1000000000000"),
+        (10**400, ValueError, TOO_LARGE + "an integer of about 401 digits"),
+    ],
+    ids=shown,
+)
+def test_wrong_head_dim_is_refused_by_its_name(head_dim, given, error, message):
+    with pytest.raises(error, match=f"^head_dim {message}"):
+        RotaryEmbedding(head_dim, **given, layout="half")
+
+
+def test_a_fraction_is_an_attention_factor():
+    rotary, q = RotaryEmbedding(8, attention_factor=Fraction(3, 2), layout="half"), randn(2, 5, 8)
+    expected = RotaryEmbedding(8, attention_factor=1.5, layout="half")
+    assert repr(rotary) == repr(expected)
+    for x in (q, q[:, :1]):
+        assert_equal(rotary(x, x), expected(x, x))
+    ids, frequencies = range(5), inv_freq(8)
+    assert_equal(
+        cos_sin(ids, frequencies, attention_factor=Fraction(3, 2)),
+        cos_sin(ids, frequencies, attention_factor=1.5),
+    )
+    config = growing()
+    config.attention_factor = lambda seq_len=None: Fraction(max(seq_len, 8), 8)
+    rotary = RotaryEmbedding.from_config(config)
+    config = growing()
+    config.attention_factor = lambda seq_len=None: max(seq_len, 8) / 8
+    assert_equal(rotary(q, q, offset=7), RotaryEmbedding.from_config(config)(q, q, offset=7))
+
+
+@pytest.mark.parametrize("name", ["head_dim", "rotary_dim", "base", "attention_factor", "layout"])
+def test_settings_cannot_be_changed_behind_the_cache(name):
+    rotary, x = RotaryEmbedding(8, layout="half"), randn(1, 2, 1, 8)
+    before, step = getattr(rotary, name), rotary(x, x, offset=3)
+    with pytest.raises(AttributeError, match=f"^{name} is read once: .* another RotaryEmbedding"):
+        setattr(rotary, name, "interleaved")
+    assert getattr(rotary, name) == before
+    assert_equal(rotary(x, x, offset=3), step)
+    assert getattr(copy.deepcopy(rotary), name) == before
 
 
 def test_wrong_calls_are_refused():
@@ -412,7 +504,7 @@ def test_wrong_calls_are_refused():
     for wrong in (2**63, 2**53 - 4, -(2**53), 10**400):
         for x, y in ((q, k), (q[:, :, :1], k[:, :, :1])):
             if wrong != 2**53 - 4 or x is q:
-                with pytest.raises(ValueError, match=f"offset must lead .*, got {wrong}"):
+                with pytest.raises(ValueError, match=f"offset must lead .*, got {shown(wrong)}"):
                     rotary(x, y, offset=wrong)
     rotary(q, k, offset=2**53 - 5), rotary(q, k, offset=-(2**53) + 1)  # the last and the first
     with pytest.raises(ValueError, match="position_ids or offset, not both, got offset 2"):

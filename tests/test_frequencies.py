@@ -2,6 +2,7 @@ import math
 import sys
 
 import mpmath
+import numpy as np
 import pytest
 import torch
 
@@ -23,6 +24,11 @@ def test_frequencies_are_exact_to_the_last_bits(rotary_dim, base):
 
 def test_first_pair_turns_one_radian_per_token():
     assert inv_freq(128)[0] == 1.0
+
+
+@pytest.mark.parametrize("kind", [np.uint8, np.int8, np.uint64])
+def test_a_rotary_dim_of_numpy_is_the_same_number(kind):
+    assert torch.equal(inv_freq(kind(64)), inv_freq(64))
 
 
 def test_base_is_ten_thousand_unless_given():
@@ -55,6 +61,7 @@ def test_turns_count_wavelengths():
         (1, "rotary_dim must be even, got 1"),
         (0, "rotary_dim must be positive, got 0"),
         (-2, "rotary_dim must be positive, got -2"),
+        (10**12, "rotary_dim must be at most 1048576, got 1000000000000"),
     ],
 )
 def test_wrong_rotary_dim_is_refused(rotary_dim, message):
@@ -62,7 +69,7 @@ def test_wrong_rotary_dim_is_refused(rotary_dim, message):
         inv_freq(rotary_dim)
 
 
-@pytest.mark.parametrize("rotary_dim", [4.0, "4", None])
+@pytest.mark.parametrize("rotary_dim", [4.0, "4", None, True, False])
 def test_rotary_dim_must_be_an_integer(rotary_dim):
     with pytest.raises(TypeError, match=r"rotary_dim must be an integer, got"):
         inv_freq(rotary_dim)
@@ -91,6 +98,7 @@ def test_bases_at_the_ends_of_a_float_have_finite_frequencies_or_are_refused():
         inv_freq(4, 10**400)
 
 
-def test_base_must_be_a_number():
-    with pytest.raises(TypeError, match="base must be a real number, got '10000'"):
-        inv_freq(4, "10000")
+@pytest.mark.parametrize("base", ["10000", True, None])
+def test_base_must_be_a_number(base):
+    with pytest.raises(TypeError, match=f"base must be a real number, got {base!r}"):
+        inv_freq(4, base)

@@ -109,6 +109,32 @@ def test_expanded_out_is_refused(layout, dtype):
     assert torch.equal(out, apply_rotary(x, *tables(), layout=layout))
 
 
+def test_an_expanded_out_is_refused_without_a_list_of_its_addresses(monkeypatch):
+    def refuse(*args, **kwargs):
+        raise AssertionError("the addresses were listed")
+
+    small, cos_and_sin = torch.empty(1, 1, 5, 8), tables()
+    monkeypatch.setattr(torch, "arange", refuse)
+    for out in (
+        small.expand(2**20, 2**20, -1, -1),  # more addresses than any memory holds
+        torch.empty(40).as_strided((4, 3, 5, 6), (1, 2, 5, 1)),  # 360 elements on 33 places
+    ):
+        assert overlaps_itself(out)
+    out = small.expand(64, 32, -1, -1)
+    with pytest.raises(ValueError, match="out must have memory of its own for each element"):
+        apply_rotary(torch.empty(64, 32, 5, 8), *cos_and_sin, layout="half", out=out)
+
+
+@both_ways
+@every_layout
+def test_a_stride_of_an_axis_of_size_one_says_nothing(layout):
+    x = randn(1, 5, 8)
+    out = x.as_strided(x.shape, (7, 8, 1))
+    exact = reference.rotate(x, range(5), inv_freq(8), layout=layout)
+    assert apply_rotary(x, *tables(), layout=layout, out=out) is out
+    torch.testing.assert_close(x.double(), exact, rtol=0, atol=1e-6)
+
+
 def shifted(dtype):
     """Pairs of views of one shape that share some memory, and are not one view."""
     memory = randn(6, 10, dtype=dtype)

@@ -5,7 +5,7 @@ import math
 import torch
 from torch import Tensor
 
-from ropelib.encodings.base import PositionEncoding, check_size, signed_distance
+from ropelib.encodings.base import PositionEncoding, check_num_heads, signed_distance
 
 
 def alibi_slopes(num_heads: int) -> Tensor:
@@ -22,7 +22,7 @@ def alibi_slopes(num_heads: int) -> Tensor:
 
     Raises:
         TypeError: if `num_heads` is not an integer.
-        ValueError: if it is less than 1.
+        ValueError: if it is less than 1 or above 2 ** 20.
 
     Source:
         Press et al. 2021, arXiv:2108.12409, section 3; the rule for other counts is that of the
@@ -32,7 +32,7 @@ def alibi_slopes(num_heads: int) -> Tensor:
         >>> alibi_slopes(6)
         tensor([0.2500, 0.0625, 0.0156, 0.0039, 0.5000, 0.1250], dtype=torch.float64)
     """
-    check_size("num_heads", num_heads)
+    check_num_heads(num_heads)
     below = 2 ** math.floor(math.log2(num_heads))
     slopes = _geometric(below) + _geometric(2 * below)[0::2][: num_heads - below]
     return torch.tensor(slopes, dtype=torch.float64)
@@ -46,7 +46,7 @@ class Alibi(PositionEncoding):
 
     Raises:
         TypeError: if `num_heads` is not an integer.
-        ValueError: if it is less than 1.
+        ValueError: if it is less than 1 or above 2 ** 20.
 
     Convention:
         The paper's attention is causal, where the distance is m - n. The absolute value of n - m is

@@ -18,6 +18,9 @@ import torch
 from torch import Tensor, nn
 
 from ropelib.attention import attention
+from ropelib.checks import shown
+
+_MOST_HEADS = 2**20
 
 
 class PositionEncoding(nn.Module):
@@ -197,6 +200,24 @@ def check_whole(name: str, positions: Tensor) -> None:
         raise TypeError(f"{name} must be whole numbers of tokens, got {positions.dtype}")
 
 
+def check_num_heads(num_heads: int) -> None:
+    """Raise unless a number of heads is an integer from 1 to 2 ** 20, beyond any model.
+
+    Args:
+        num_heads: number of heads.
+
+    Raises:
+        TypeError: if it is not an integer.
+        ValueError: if it is smaller or larger.
+
+    Example:
+        >>> check_num_heads(8)
+    """
+    check_size("num_heads", num_heads)
+    if num_heads > _MOST_HEADS:
+        raise ValueError(f"num_heads must be at most {_MOST_HEADS}, got {shown(num_heads)}")
+
+
 def check_size(name: str, value: int, least: int = 1) -> None:
     """Raise unless a size is an integer of at least `least`.
 
@@ -213,9 +234,9 @@ def check_size(name: str, value: int, least: int = 1) -> None:
         >>> check_size("num_heads", 8)
     """
     if not isinstance(value, Integral) or isinstance(value, bool):
-        raise TypeError(f"{name} must be an integer, got {value!r}")
+        raise TypeError(f"{name} must be an integer, got {shown(value)}")
     if value < least:
-        raise ValueError(f"{name} must be at least {least}, got {value}")
+        raise ValueError(f"{name} must be at least {least}, got {shown(value)}")
 
 
 def per_pair(per_entry: Tensor, entry: Tensor) -> Tensor:

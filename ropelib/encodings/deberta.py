@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from ropelib.attention import repeat_heads
 from ropelib.encodings.base import (
     PositionEncoding,
+    check_num_heads,
     check_size,
     check_whole,
     per_pair,
@@ -31,7 +32,7 @@ class Deberta(PositionEncoding):
 
     Raises:
         TypeError: if a size is not an integer.
-        ValueError: if a size is less than 1.
+        ValueError: if a size is less than 1 or `num_heads` above 2 ** 20.
 
     Convention:
         The paper counts i - j, query minus key: minus this book's n - m.
@@ -49,7 +50,7 @@ class Deberta(PositionEncoding):
 
     def __init__(self, num_heads: int, head_dim: int, span: int, *, as_released: bool = False):
         super().__init__()
-        check_size("num_heads", num_heads)
+        check_num_heads(num_heads)
         check_size("head_dim", head_dim)
         check_size("span", span)
         model_dim = num_heads * head_dim

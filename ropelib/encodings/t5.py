@@ -5,7 +5,13 @@ import math
 import torch
 from torch import Tensor, nn
 
-from ropelib.encodings.base import PositionEncoding, check_size, check_whole, signed_distance
+from ropelib.encodings.base import (
+    PositionEncoding,
+    check_num_heads,
+    check_size,
+    check_whole,
+    signed_distance,
+)
 
 
 def t5_bucket(
@@ -124,7 +130,7 @@ class T5Bias(PositionEncoding):
         bidirectional: bool = True,
     ):
         super().__init__()
-        check_size("num_heads", num_heads)
+        check_num_heads(num_heads)
         check_buckets(num_buckets, max_distance, bidirectional)
         self.max_distance, self.bidirectional = max_distance, bidirectional
         self.table = nn.Parameter(torch.randn(num_buckets, num_heads))

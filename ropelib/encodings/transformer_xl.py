@@ -4,7 +4,13 @@ import torch
 from torch import Tensor, nn
 
 from ropelib.attention import repeat_heads
-from ropelib.encodings.base import PositionEncoding, check_size, per_pair, signed_distance
+from ropelib.encodings.base import (
+    PositionEncoding,
+    check_num_heads,
+    check_size,
+    per_pair,
+    signed_distance,
+)
 from ropelib.encodings.sinusoidal import sinusoids
 from ropelib.frequencies import inv_freq
 
@@ -24,8 +30,8 @@ class TransformerXL(PositionEncoding):
 
     Raises:
         TypeError: if a size is not an integer.
-        ValueError: if a size is less than 1, `num_heads * head_dim` is odd, or `base` or `layout`
-            breaks its rule.
+        ValueError: if a size is less than 1, `num_heads` above 2 ** 20, `num_heads * head_dim` is
+            odd, or `base` or `layout` breaks its rule.
 
     Convention:
         The paper's R has the index i - j, query minus key: minus this book's n - m.
@@ -45,7 +51,7 @@ class TransformerXL(PositionEncoding):
         self, num_heads: int, head_dim: int, *, base: float = 10_000.0, layout: str = "half"
     ):
         super().__init__()
-        check_size("num_heads", num_heads)
+        check_num_heads(num_heads)
         check_size("head_dim", head_dim)
         self.model_dim = num_heads * head_dim
         inv_freq(self.model_dim, base)  # raises for what `score_bias` could not use
