@@ -3,6 +3,7 @@
 import ast
 import functools
 import html
+import json
 import math
 import re
 import sys
@@ -17,6 +18,7 @@ from hypothesis import strategies as st
 import ropelib
 from ropelib import RotaryEmbedding, diagnosis, inv_freq
 from ropelib.__main__ import COULD_NOT_RUN, main
+from ropelib.config import RopeConfig
 from ropelib.diagnosis import Finding, Report, diagnose, from_module, from_tables, seq_first
 
 RIGHT = [e for e in EXHIBITS if e.code is None]
@@ -405,6 +407,44 @@ def test_an_expected_configuration_may_be_an_object_with_methods_or_values():
         report = diagnose(plain, expected=expected, attention_factor=1.5)
         assert report.codes[0] == "attention-factor-missing"
     assert diagnose(plain, inv_freq=PLAIN.tolist()).ok
+
+
+LLAMA = {"model_type": "llama", "hidden_size": 256, "num_attention_heads": 4}
+
+
+class Configuration:
+    def __init__(self, **values):
+        self.values = values
+
+    def to_dict(self):
+        return self.values
+
+
+def test_an_expected_configuration_is_read_however_it_is_given(tmp_path):
+    def forms(config):
+        path = tmp_path / f"{config['rope_theta']}.json"
+        path.write_text(json.dumps(config))
+        return [config, path, str(path), Configuration(**config), RopeConfig.from_hf(config)]
+
+    for expected in forms(LLAMA | {"rope_theta": 500_000.0}):
+        assert diagnose(plain, expected=expected).codes == ("base-not-as-expected",)
+    for expected in forms(LLAMA | {"rope_theta": 10_000.0}):
+        assert diagnose(plain, expected=expected).ok
+
+
+@pytest.mark.parametrize(
+    "expected", [object(), 3, ["half"], type("Nothing", (), {"layout": None})()]
+)
+def test_what_says_nothing_of_a_rotation_is_no_expectation(expected):
+    message = r"expected must be a mapping, a path, an object with to_dict\(\), or .*, got "
+    with pytest.raises(TypeError, match=message):
+        diagnose(plain, expected=expected)
+
+
+@pytest.mark.parametrize("expected", ["typo", {}, "absent/config.json"])
+def test_what_is_no_configuration_is_refused(expected):
+    with pytest.raises(ValueError, match="config must be a file|is missing"):
+        diagnose(plain, expected=expected)
 
 
 def test_pairs_that_stand_still_may_be_expected():

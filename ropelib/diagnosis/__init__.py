@@ -49,8 +49,9 @@ def diagnose(
             successive chunks of one sequence (eight tokens, eight times one token, the rest) and
             returns each chunk as the cache keeps it. It must equal the full pass (of k, where
             `rotate` is a pair).
-        expected: what the rotation is meant to be: an object with `inv_freq`, `attention_factor`
-            and `layout`, each a value or a method, as `RopeConfig` has them.
+        expected: what the rotation is meant to be: an object with any of `inv_freq`,
+            `attention_factor` and `layout`, each a value or a method, as `RopeConfig` has them; or
+            what `RopeConfig.from_hf` reads.
         inv_freq: expected frequencies `(num_pairs,)`, rad/token; takes the place of
             `expected.inv_freq`, as the next two do.
         attention_factor: expected factor.
