@@ -130,7 +130,6 @@ def test_decoding_can_be_another_function(run):
         (["rotations:right", "--head-dim", "1000000"], "head_dim must be at most 1024"),
         (["rotations:right", "--max-position", "1" + "0" * 12], "max_position must be at most"),
         (["rotations:out_of_memory"], "MemoryError: no memory for \\x1b[31mthis"),
-        (["usr:\x1b[31mx"], "No module named 'usr'"),
         (["math:\x1b[31mx"], "module math has no \\x1b[31mx"),
         (["rotations:right", "--layer-type", "sliding_attention"], "--expected, which is missing"),
     ],
@@ -147,6 +146,11 @@ def test_a_report_is_safe_to_print(run):
     result = run("diagnose", "rotations:colored")
     assert result.returncode == 1 and "64 and 32 \\x1b[31mred" in result.stdout
     assert "\x1b" not in result.stdout
+
+
+def test_a_text_report_is_safe_to_print():
+    config = RopeConfig(64, 64, 10_000.0, "half", assumed=("base \x1b[31mred",))
+    assert "  assumed          base \\x1b[31mred\n" in report(config)
 
 
 def test_a_rotation_of_the_other_order_of_axes_is_judged_in_it(run):
