@@ -6,6 +6,8 @@ import sys
 from collections.abc import Sequence
 from operator import attrgetter
 
+from ropelib.checks import escaped
+
 RIGHT, WRONG, COULD_NOT_RUN = 0, 1, 2
 
 
@@ -26,8 +28,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     try:
         return options.run(options)
-    except (ImportError, AttributeError, OSError, TypeError, ValueError) as error:
-        print(f"python -m ropelib {options.command}: {error}", file=sys.stderr)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # whatever strange code does: only a report is a verdict
+        expected = (ImportError, AttributeError, OSError, TypeError, ValueError)
+        kind = "" if isinstance(error, expected) else f"{type(error).__name__}: "
+        said = " ".join(f"python -m ropelib {options.command}: {kind}{error}".split())
+        print(escaped(said), file=sys.stderr)
         return COULD_NOT_RUN
 
 
@@ -37,7 +44,7 @@ def _parser() -> argparse.ArgumentParser:
     command = commands.add_parser(
         "diagnose",
         help="say what a rotation is, or which bug it has",
-        description="Exit status: 0 right, 1 wrong, 2 could not run.",
+        description="Exit status: 0 right, 1 wrong, 2 could not be checked.",
     )
     command.add_argument(
         "function",
@@ -48,6 +55,16 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--max-position", type=int, default=8192, metavar="N")
     command.add_argument("--decode", metavar="module:function", help="the same for generation")
     command.add_argument("--expected", metavar="config.json", help="what the rotation is meant for")
+    command.add_argument(
+        "--layer-type",
+        metavar="NAME",
+        help="which layers of --expected, such as sliding_attention, where they rotate differently",
+    )
+    command.add_argument(
+        "--seq-first",
+        action="store_true",
+        help="x is of shape (batch, seq_len, num_heads, head_dim)",
+    )
     command.set_defaults(run=_diagnose)
     command = commands.add_parser("inspect", help="say what a model's config.json asks for")
     command.add_argument("path", metavar="config.json")
@@ -64,15 +81,17 @@ def _parser() -> argparse.ArgumentParser:
 def _diagnose(options: argparse.Namespace) -> int:
     from ropelib.diagnosis import diagnose
 
+    if options.layer_type and not options.expected:
+        raise ValueError("--layer-type says which layers of --expected, which is missing")
     sys.path.insert(0, "")  # as `python -m` has it: modules of the current folder
     report = diagnose(
-        _load(options.function),
+        _rotations(options.function, options.seq_first),
         head_dim=options.head_dim,
         max_position=options.max_position,
-        decode=options.decode and _load(options.decode),
-        expected=options.expected and _config(options.expected),
+        decode=options.decode and _rotations(options.decode, options.seq_first)[-1],
+        expected=options.expected and _config(options.expected, options.layer_type),
     )
-    print(report)
+    print(escaped(str(report)))
     return RIGHT if report.ok else WRONG
 
 
@@ -80,14 +99,22 @@ def _inspect(options: argparse.Namespace) -> int:
     from ropelib.config import RopeConfig, layer_types, report
 
     kinds = [options.layer_type] if options.layer_type else layer_types(options.path)
-    print("\n\n".join(report(RopeConfig.from_hf(options.path, kind)) for kind in kinds))
+    reports = (report(RopeConfig.from_hf(options.path, kind)) for kind in kinds)
+    print(escaped("\n\n".join(reports)))
     return RIGHT
 
 
-def _config(path: str):
+def _config(path: str, layer_type: str | None):
     from ropelib.config import RopeConfig
 
-    return RopeConfig.from_hf(path)
+    return RopeConfig.from_hf(path, layer_type)
+
+
+def _rotations(name: str, takes_seq_first: bool):
+    from ropelib.diagnosis.adapters import adapted, seq_first
+
+    rotations = adapted(_load(name))
+    return tuple(map(seq_first, rotations)) if takes_seq_first else rotations
 
 
 def _load(name: str):
@@ -106,6 +133,10 @@ def _load(name: str):
         return attrgetter(function)(module)
     except AttributeError as error:
         raise AttributeError(f"module {module_name} has no {function}") from error
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # a module may have code that answers for what it lacks
+        raise ImportError(f"{name} cannot be loaded: {type(error).__name__}: {error}") from error
 
 
 if __name__ == "__main__":

@@ -38,6 +38,22 @@ def printable(text: str) -> str:
     return shown(text)[1:-1]
 
 
+def escaped(text: str) -> str:
+    r"""Return a text, whole, with everything in it escaped that a terminal would not just show.
+
+    Args:
+        text: anything; the ends of its lines are kept.
+
+    Returns:
+        The text, safe to print.
+
+    Example:
+        >>> escaped("a\x1b[31mb")
+        'a\\x1b[31mb'
+    """
+    return "".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in text)
+
+
 def number(name: str, value: float) -> None:
     """Raise unless a value is a finite real number.
 

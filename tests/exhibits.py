@@ -493,6 +493,18 @@ def _():
     return {"rotate": seq_first(rotate)}
 
 
+@exhibit("torchtune's form, not wrapped", "takes-sequence-first")
+def _():
+    def rotate(x, ids):
+        angles = (ids[..., None].double() * PLAIN).unsqueeze(-2)  # an axis for the heads
+        cos, sin = angles.cos().float(), angles.sin().float()
+        even, odd = x[..., 0::2], x[..., 1::2]
+        turned = torch.stack((even * cos - odd * sin, even * sin + odd * cos), dim=-1)
+        return turned.flatten(-2).type_as(x)
+
+    return {"rotate": rotate}
+
+
 @exhibit("axis taken by its size", "rotates-by-head")
 def _():
     def rotate(x, ids):

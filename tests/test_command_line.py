@@ -34,6 +34,24 @@ def nothing(x, position_ids):
 def raises(x, position_ids):
     raise KeyError("cos_cached")
 
+def sequence_first(x, position_ids):
+    assert x.shape[1] == position_ids.shape[-1]
+    return right(x.transpose(1, 2), position_ids).transpose(1, 2)
+
+class Unmeasured(torch.Tensor):
+    # What a rotation returns, and what raises when it is asked for its shape.
+    error = MemoryError("no memory\\nfor \\x1b[31mthis")
+
+    @property
+    def shape(self):
+        raise self.error
+
+def out_of_memory(x, position_ids):
+    return Unmeasured()
+
+def colored(x, position_ids):
+    raise RuntimeError("64 and 32 \\x1b[31mred")
+
 number = 3
 """
 
@@ -109,6 +127,11 @@ def test_decoding_can_be_another_function(run):
         (["rotations:raises"], "rotate raised KeyError for x (1, 3, 5, 64)"),
         (["rotations:number"], "rotate must be callable, got 3"),
         (["rotations:right", "--head-dim", "1"], "head_dim must be at least 2, got 1"),
+        (["rotations:right", "--head-dim", "1000000"], "head_dim must be at most 1024"),
+        (["rotations:right", "--max-position", "1" + "0" * 12], "max_position must be at most"),
+        (["rotations:out_of_memory"], "MemoryError: no memory for \\x1b[31mthis"),
+        (["math:\x1b[31mx"], "module math has no \\x1b[31mx"),
+        (["rotations:right", "--layer-type", "sliding_attention"], "--expected, which is missing"),
     ],
 )
 def test_what_cannot_run_exits_with_2_and_says_why_in_one_line(run, arguments, message):
@@ -116,6 +139,27 @@ def test_what_cannot_run_exits_with_2_and_says_why_in_one_line(run, arguments, m
     assert (result.returncode, result.stdout) == (2, "")
     assert result.stderr.startswith("python -m ropelib diagnose: ")
     assert message in result.stderr and result.stderr.count("\n") == 1
+    assert result.stderr[:-1].isprintable()
+
+
+def test_a_report_is_safe_to_print(run):
+    result = run("diagnose", "rotations:colored")
+    assert result.returncode == 1 and "64 and 32 \\x1b[31mred" in result.stdout
+    assert "\x1b" not in result.stdout
+
+
+def test_a_text_report_is_safe_to_print():
+    config = RopeConfig(64, 64, 10_000.0, "half", assumed=("base \x1b[31mred",))
+    assert "  assumed          base \\x1b[31mred\n" in report(config)
+
+
+def test_a_rotation_of_the_other_order_of_axes_is_judged_in_it(run):
+    result = run("diagnose", "rotations:sequence_first")
+    assert result.returncode == 1 and "takes-sequence-first" in result.stdout
+    options = ["--seq-first", "--decode", "rotations:sequence_first"]
+    result = run("diagnose", "rotations:sequence_first", *options)
+    assert (result.returncode, result.stderr) == (0, "")
+    assert "This rotation is right" in result.stdout
 
 
 def test_no_command_and_unknown_commands_exit_with_2(run):
@@ -150,6 +194,19 @@ def test_a_rotation_is_compared_with_a_configuration(run, tmp_path):
     (tmp_path / "config.json").write_text(json.dumps(LLAMA_3))
     result = run("diagnose", "rotations:right", "--expected", "config.json")
     assert result.returncode == 1 and "as-expected" in result.stdout
+
+
+def test_a_rotation_is_compared_with_one_kind_of_layer(run, folder):
+    config = GALLERY["Gemma 3 12B"].config
+    (folder / "config.json").write_text(json.dumps(config))
+    given = ["diagnose", "rotations:right", "--head-dim", "256", "--max-position", "300"]
+    given += ["--expected", "config.json"]
+    result = run(*given)
+    assert result.returncode == 2 and "layer_type must be given" in result.stderr
+    result = run(*given, "--layer-type", "sliding_attention")  # base 10 000, unscaled
+    assert (result.returncode, result.stderr) == (0, "")
+    result = run(*given, "--layer-type", "full_attention")
+    assert result.returncode == 1 and "-not-as-expected" in result.stdout
 
 
 def test_a_missing_configuration_exits_with_2(run):

@@ -3,6 +3,7 @@
 import ast
 import functools
 import html
+import json
 import math
 import re
 import sys
@@ -17,6 +18,7 @@ from hypothesis import strategies as st
 import ropelib
 from ropelib import RotaryEmbedding, diagnosis, inv_freq
 from ropelib.__main__ import COULD_NOT_RUN, main
+from ropelib.config import RopeConfig
 from ropelib.diagnosis import Finding, Report, diagnose, from_module, from_tables, seq_first
 
 RIGHT = [e for e in EXHIBITS if e.code is None]
@@ -407,6 +409,44 @@ def test_an_expected_configuration_may_be_an_object_with_methods_or_values():
     assert diagnose(plain, inv_freq=PLAIN.tolist()).ok
 
 
+LLAMA = {"model_type": "llama", "hidden_size": 256, "num_attention_heads": 4}
+
+
+class Configuration:
+    def __init__(self, **values):
+        self.values = values
+
+    def to_dict(self):
+        return self.values
+
+
+def test_an_expected_configuration_is_read_however_it_is_given(tmp_path):
+    def forms(config):
+        path = tmp_path / f"{config['rope_theta']}.json"
+        path.write_text(json.dumps(config))
+        return [config, path, str(path), Configuration(**config), RopeConfig.from_hf(config)]
+
+    for expected in forms(LLAMA | {"rope_theta": 500_000.0}):
+        assert diagnose(plain, expected=expected).codes == ("base-not-as-expected",)
+    for expected in forms(LLAMA | {"rope_theta": 10_000.0}):
+        assert diagnose(plain, expected=expected).ok
+
+
+@pytest.mark.parametrize(
+    "expected", [object(), 3, ["half"], type("Nothing", (), {"layout": None})()]
+)
+def test_what_says_nothing_of_a_rotation_is_no_expectation(expected):
+    message = r"expected must be a mapping, a path, an object with to_dict\(\), or .*, got "
+    with pytest.raises(TypeError, match=message):
+        diagnose(plain, expected=expected)
+
+
+@pytest.mark.parametrize("expected", ["typo", {}, "absent/config.json"])
+def test_what_is_no_configuration_is_refused(expected):
+    with pytest.raises(ValueError, match=r"config must be a file|is missing"):
+        diagnose(plain, expected=expected)
+
+
 def test_pairs_that_stand_still_may_be_expected():
     turning = PLAIN.where(torch.arange(32) < 8, 0)
 
@@ -454,6 +494,27 @@ def test_adapters_give_the_same_report_as_the_rotation_itself():
     assert str(diagnose(from_module(lambda q, k, ids: apply(q, k, ids, None)))) == expected
     swapped = seq_first(lambda x, ids: plain(x.transpose(1, 2), ids).transpose(1, 2))
     assert str(diagnose(swapped)) == expected
+
+
+@pytest.mark.parametrize("shift", [0, 1])
+def test_what_takes_the_sequence_first_is_told_how_to_be_judged(shift):
+    def rotate(x, ids):
+        return plain(x.transpose(1, 2), ids + shift).transpose(1, 2)
+
+    def breaks(x, ids):
+        assert x.shape[1] == ids.shape[-1]
+        return rotate(x, ids)
+
+    report = diagnose(breaks)
+    if shift:
+        assert report.codes == ("rotates-by-head",)
+        assert diagnose(seq_first(breaks)).codes == ("off-by-one",)
+    else:
+        assert report.codes == ("takes-sequence-first",) and not report.ok
+        assert "wrap it in seq_first" in report.findings[0].cause
+        assert diagnose(seq_first(breaks)).ok
+        both = diagnose((seq_first(breaks), breaks)).findings[0]
+        assert (both.code, both.where) == ("takes-sequence-first", "k")
 
 
 def test_the_adapter_sees_a_module_that_returns_k_as_it_was():
@@ -594,6 +655,18 @@ def test_who_presses_control_c_is_obeyed():
             "rotate = Exits(64, layout='half')",
             "rotate raised SystemExit for x (1, ",
         ),
+        (
+            "import sys\ndef __getattr__(name): sys.exit(0)",
+            "exits:rotate cannot be loaded: SystemExit: 0",
+        ),
+        (
+            "import sys\n"
+            "class Exits:\n"
+            "    def __call__(self, x, ids): return x\n"
+            "    __signature__ = property(lambda self: sys.exit(0))\n"
+            "rotate = Exits()",
+            "reading the signature raised SystemExit: 0",
+        ),
     ],
 )
 def test_a_module_that_exits_does_not_decide_the_status(
@@ -676,7 +749,22 @@ def test_of_one_pair_too_something_may_be_expected():
     ("options", "error", "message"),
     [
         ({"head_dim": 1}, ValueError, "head_dim must be at least 2, got 1"),
+        ({"head_dim": 1025}, ValueError, "head_dim must be at most 1024, got 1025"),
+        ({"head_dim": "a"}, TypeError, "head_dim must be an integer, got 'a'"),
+        ({"head_dim": 64.0}, TypeError, "head_dim must be an integer, got 64.0"),
         ({"max_position": 31}, ValueError, "max_position must be at least 32, got 31"),
+        ({"max_position": 10**12}, ValueError, "max_position must be at most 1048576, got 1000"),
+        ({"max_position": "a"}, TypeError, "max_position must be an integer, got 'a'"),
+        ({"max_position": 100.5}, TypeError, "max_position must be an integer, got 100.5"),
+        ({"device": "foo"}, ValueError, "device must be one of torch's .*, got 'foo'"),
+        ({"device": "meta"}, ValueError, "device must be one of torch's .*, got 'meta'"),
+        ({"device": "cuda:99"}, ValueError, "device must be one of torch's .*, got 'cuda:99'"),
+        ({"device": 1.5}, TypeError, "device must be one of torch's .*, got 1.5"),
+        ({"inv_freq": "a"}, TypeError, "inv_freq must be a list of numbers, got 'a'"),
+        ({"inv_freq": [[1.0]]}, ValueError, r"of shape \(num_pairs,\), got \[\[1.0\]\]"),
+        ({"inv_freq": [math.nan]}, ValueError, r"inv_freq must be finite numbers .*, got \[nan\]"),
+        ({"attention_factor": "a"}, TypeError, "attention_factor must be a real number, got 'a'"),
+        ({"attention_factor": 0}, ValueError, "attention_factor must be positive, got 0"),
         ({"layout": "neox"}, ValueError, 'must be "interleaved" or "half", got \'neox\''),
         ({"decode": 3}, TypeError, "decode must be callable, got 3"),
         ({"decode": lambda x, ids: None}, TypeError, "decode must return a tensor, got None"),

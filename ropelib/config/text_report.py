@@ -1,6 +1,6 @@
 """What there is to say about a configuration, in words."""
 
-from ropelib.checks import printable, shown
+from ropelib.checks import escaped, printable, shown
 from ropelib.config.rope_config import RopeConfig
 
 
@@ -51,7 +51,7 @@ def report(config: RopeConfig) -> str:
     )
     line("bfloat16", f"keeps integer positions distinct up to {facts['bfloat16_positions']}")
     for sentence in facts["assumed"]:
-        line("assumed", sentence)
+        line("assumed", escaped(sentence))
     if facts["max_seq_len"] is None:
         return "\n".join([*lines, "Verdict: no length is stated, so none can be judged."])
     line("longest sequence", f"{facts['max_seq_len']} tokens")

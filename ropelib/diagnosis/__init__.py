@@ -8,10 +8,12 @@ wrong ends the list, so that one cause is reported and not the heap of its conse
 
 from collections.abc import Sequence
 from dataclasses import replace
+from numbers import Integral
 
 import torch
 from torch import Tensor
 
+from ropelib.checks import shown
 from ropelib.diagnosis.adapters import adapted, from_module, from_tables, seq_first
 from ropelib.diagnosis.calls import CALLS
 from ropelib.diagnosis.causes import CAUSES, SHAPELESS
@@ -19,10 +21,12 @@ from ropelib.diagnosis.expectation import Expectation
 from ropelib.diagnosis.measured import Measured
 from ropelib.diagnosis.notes import NOTES
 from ropelib.diagnosis.pair import joint_report
-from ropelib.diagnosis.probes import Exit, Probe, Rotate, broken_call
+from ropelib.diagnosis.probes import Exit, Probe, Rotate, broken_call, takes_seq_first
 from ropelib.diagnosis.report import Finding, Report
 
 __all__ = ["Finding", "Report", "diagnose", "from_module", "from_tables", "seq_first"]
+
+MOST_DIMS, MOST_POSITIONS = 1024, 2**20  # what ordinary memory holds: the probes are some copies
 
 
 def diagnose(
@@ -44,19 +48,20 @@ def diagnose(
             head_dim)`, `position_ids` int64 `(seq_len,)` or `(batch, seq_len)`. Or a pair of such
             functions, for q and for k, or what `from_module` makes a pair of: a module or function
             whose first arguments are named q and k. `from_tables` and `seq_first` adapt others.
-        head_dim: width of the vectors that it is given.
+        head_dim: width of the vectors that it is given, 2 to 1024.
         decode: the same for generation, if that is another function: it is called with
             successive chunks of one sequence (eight tokens, eight times one token, the rest) and
             returns each chunk as the cache keeps it. It must equal the full pass (of k, where
             `rotate` is a pair).
-        expected: what the rotation is meant to be: an object with `inv_freq`, `attention_factor`
-            and `layout`, each a value or a method, as `RopeConfig` has them.
+        expected: what the rotation is meant to be: an object with any of `inv_freq`,
+            `attention_factor` and `layout`, each a value or a method, as `RopeConfig` has them; or
+            what `RopeConfig.from_hf` reads.
         inv_freq: expected frequencies `(num_pairs,)`, rad/token; takes the place of
             `expected.inv_freq`, as the next two do.
         attention_factor: expected factor.
         layout: expected layout.
         max_position: positions 0 .. max_position - 1 are probed, or as many of them as the rotation
-            takes; bfloat16 loses positions from 257 on, TF32 from 2049 on.
+            takes, 32 to 2 ** 20; bfloat16 loses positions from 257 on, TF32 from 2049 on.
         device: where the vectors lie.
 
     Returns:
@@ -65,10 +70,12 @@ def diagnose(
 
     Raises:
         TypeError: if `rotate` or `decode` is not callable, cannot be called with `(x,
-            position_ids)`, or returns no tensor.
+            position_ids)`, or returns no tensor; an argument has a wrong type, or `expected` says
+            nothing of what is compared.
         ValueError: if it raises, or would end the program, or returns a tensor of another shape or
-            no finite numbers; `head_dim` is below 2 or `max_position` below 32; `layout` is
-            unknown.
+            no finite numbers; `head_dim` or `max_position` is out of range; `layout` is unknown,
+            `inv_freq` not finite or of another shape, `attention_factor` not positive, `device`
+            not one that holds numbers here; `expected` is no configuration that can be read.
 
     Convention:
         Right means: the score of a rotated q and k depends on their distance alone, position 0 is
@@ -89,24 +96,42 @@ def diagnose(
         >>> diagnose(lambda x, position_ids: rotate(x, position_ids.bfloat16().float())).codes
         ('positions-in-bfloat16',)
     """
-    rotations = tuple(rotate) if isinstance(rotate, (tuple, list)) else adapted(rotate)
-    if len(rotations) not in (1, 2):
-        raise TypeError(f"rotate must be a function or a pair of them, got {len(rotations)}")
-    if head_dim < 2:
-        raise ValueError(f"head_dim must be at least 2, got {head_dim}")
-    if max_position < 32:
-        raise ValueError(f"max_position must be at least 32, got {max_position}")
+    _check_range("head_dim", head_dim, 2, MOST_DIMS)
+    _check_range("max_position", max_position, 32, MOST_POSITIONS)
+    _check_device(device)
     expectation = Expectation.of(expected, inv_freq, attention_factor, layout)
-    probes = [
-        Probe(each, name, head_dim, device)
-        for each, name in zip(rotations, ("rotate", "rotate of k"), strict=False)
-    ]
-    if decode is not None:
-        decode = Probe(adapted(decode)[-1], "decode", head_dim, device)
     try:
+        rotations = tuple(rotate) if isinstance(rotate, (tuple, list)) else adapted(rotate)
+        if len(rotations) not in (1, 2):
+            raise TypeError(f"rotate must be a function or a pair of them, got {len(rotations)}")
+        probes = [
+            Probe(each, name, head_dim, device)
+            for each, name in zip(rotations, ("rotate", "rotate of k"), strict=False)
+        ]
+        if decode is not None:
+            decode = Probe(adapted(decode)[-1], "decode", head_dim, device)
         return _examine(probes, decode, max_position, expectation)
     except Exit as error:
         raise ValueError(str(error)) from error.__cause__
+
+
+def _check_range(name: str, value: int, least: int, most: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, Integral):
+        raise TypeError(f"{name} must be an integer, got {shown(value)}")
+    if value < least:
+        raise ValueError(f"{name} must be at least {least}, got {shown(value)}")
+    if value > most:
+        raise ValueError(f"{name} must be at most {most}, got {shown(value)}")
+
+
+def _check_device(device: str | torch.device) -> None:
+    rule = f"device must be one of torch's that holds numbers here, got {shown(device)}"
+    try:
+        torch.zeros(1, device=device).cpu()  # also what torch knows, and this machine has not
+    except TypeError as error:
+        raise TypeError(rule) from error
+    except Exception as error:  # which kind, each device has its own
+        raise ValueError(rule) from error
 
 
 def _examine(
@@ -119,12 +144,25 @@ def _examine(
     for probe in probes:
         finding = broken_call(probe)
         if finding is not None:
+            if finding.code == "rotates-by-head" and _is_right_seq_first(probe, max_position):
+                finding = takes_seq_first(finding.evidence)
             return Report(probe.head_dim, findings=(_in_k(finding, probe),))
         measured.append(Measured(probe, max_position, decode if probe is probes[-1] else None))
         reports.append(_report(measured[-1], expectation))
     if len(reports) == 1:
         return reports[0]
     return joint_report(reports, measured)
+
+
+def _is_right_seq_first(probe: Probe, max_position: int) -> bool:
+    """Say whether the rotation is right in the other order of axes; not if it was said to be."""
+    if getattr(probe.rotate, "is_seq_first", False):
+        return False
+    swapped = Probe(seq_first(probe.rotate), probe.name, probe.head_dim, probe.device)
+    try:
+        return _examine([swapped], None, max_position, Expectation()).ok
+    except (TypeError, ValueError):
+        return False
 
 
 def _report(m: Measured, expectation: Expectation) -> Report:

@@ -77,6 +77,7 @@ def seq_first(rotate: Rotate) -> Rotate:
         rotated = rotate(x.transpose(1, 2), position_ids)
         return rotated.transpose(1, 2) if isinstance(rotated, Tensor) else rotated
 
+    rotate_transposed.is_seq_first = True
     return rotate_transposed
 
 

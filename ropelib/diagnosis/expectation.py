@@ -1,10 +1,14 @@
 """What only an expectation can show."""
 
+import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
+from ropelib.checks import positive, shown
+from ropelib.config import RopeConfig
 from ropelib.diagnosis.causes import inverted_blend
 from ropelib.diagnosis.fit import Fit
 from ropelib.diagnosis.measured import Measured
@@ -21,18 +25,19 @@ class Expectation:
 
     @classmethod
     def of(cls, expected, inv_freq, attention_factor, layout) -> "Expectation":
-        """Take what is given by itself, and the rest from the object `expected`."""
+        """Take what is given by itself, and the rest from `expected`."""
         values = {"inv_freq": inv_freq, "attention_factor": attention_factor, "layout": layout}
-        for name, value in values.items():
-            if value is None and expected is not None:
-                attribute = getattr(expected, name, None)
-                values[name] = attribute() if callable(attribute) else attribute
+        if expected is not None:
+            meant = _attributes(expected, tuple(values))
+            values = {name: meant[name] if v is None else v for name, v in values.items()}
         if values["layout"] not in (None, *LAYOUTS):
-            raise ValueError(f'layout must be "interleaved" or "half", got {values["layout"]!r}')
+            raise ValueError(
+                f'layout must be "interleaved" or "half", got {shown(values["layout"])}'
+            )
         if values["inv_freq"] is not None:
-            values["inv_freq"] = torch.as_tensor(values["inv_freq"], dtype=torch.float64).cpu()
+            values["inv_freq"] = _frequencies(values["inv_freq"])
         if values["attention_factor"] is not None:
-            values["attention_factor"] = float(values["attention_factor"])
+            values["attention_factor"] = _factor(values["attention_factor"])
         return cls(**values)
 
     def mismatch(self, m: Measured) -> Finding | None:
@@ -130,3 +135,36 @@ class Expectation:
             attention_factor=scale,
             expected=self.attention_factor,
         )
+
+
+def _attributes(expected: object, names: tuple[str, ...]) -> dict[str, object]:
+    """Return what `expected` says of each name; a configuration is read first."""
+    if isinstance(expected, (str, os.PathLike, Mapping)) or hasattr(expected, "to_dict"):
+        expected = RopeConfig.from_hf(expected)
+    values = {name: getattr(expected, name, None) for name in names}
+    values = {name: value() if callable(value) else value for name, value in values.items()}
+    if all(value is None for value in values.values()):
+        raise TypeError(
+            "expected must be a mapping, a path, an object with to_dict(), or one with any of "
+            f"{', '.join(names)}, got {shown(expected)}"
+        )
+    return values
+
+
+def _frequencies(values: object) -> Tensor:
+    try:
+        tensor = torch.as_tensor(values, dtype=torch.float64).cpu()
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise TypeError(f"inv_freq must be a list of numbers, got {shown(values)}") from error
+    if tensor.dim() != 1 or not tensor.isfinite().all():
+        raise ValueError(
+            f"inv_freq must be finite numbers of shape (num_pairs,), got {shown(values)}"
+        )
+    return tensor
+
+
+def _factor(value: object) -> float:
+    if isinstance(value, Tensor) and value.numel() == 1:
+        value = value.item()
+    positive("attention_factor", value)
+    return float(value)

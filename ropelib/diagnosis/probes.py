@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
+from ropelib.checks import shown
 from ropelib.diagnosis.report import Finding
 from ropelib.diagnosis.tensors import SAME, gap, random, spread
 
@@ -19,7 +20,7 @@ class Probe:
 
     def __init__(self, rotate: Rotate, name: str, head_dim: int, device):
         if not callable(rotate):
-            raise TypeError(f"{name} must be callable, got {rotate!r}")
+            raise TypeError(f"{name} must be callable, got {shown(rotate)}")
         self.rotate, self.name, self.head_dim, self.device = rotate, name, head_dim, device
         self.changes_input = self.wants_rows = False
 
@@ -74,8 +75,21 @@ class Exit(Exception):
 
 
 def signature_of(rotate: Callable) -> inspect.Signature:
-    """Return what the rotation takes; torch's modules take anything, and hand it on."""
-    return inspect.signature(rotate.forward if isinstance(rotate, torch.nn.Module) else rotate)
+    """Return what the rotation takes; torch's modules take anything, and hand it on.
+
+    Raises:
+        TypeError: if it is not callable.
+        ValueError: if it tells no signature, as built-in functions do not.
+        Exit: if asking would end the program.
+    """
+    try:
+        return inspect.signature(rotate.forward if isinstance(rotate, torch.nn.Module) else rotate)
+    except (KeyboardInterrupt, TypeError):
+        raise
+    except Exception as error:
+        raise ValueError(f"no signature: {error}") from error
+    except BaseException as error:
+        raise Exit(f"reading the signature raised {type(error).__name__}: {error}") from error
 
 
 def broken_call(probe: Probe) -> Finding | None:
@@ -122,6 +136,20 @@ def by_head(evidence: dict[str, object]) -> Finding:
         evidence,
         "x is (batch, seq_len, num_heads, head_dim) and the tables (seq_len, num_pairs) lack an "
         "axis for the heads",
+    )
+
+
+def takes_seq_first(evidence: dict[str, object]) -> Finding:
+    """Return the finding that x is taken in another order of axes, and rotated rightly so."""
+    return Finding(
+        "takes-sequence-first",
+        "wrong",
+        "It is right for x of shape (batch, seq_len, num_heads, head_dim), and called with (batch, "
+        "num_heads, seq_len, head_dim) it takes heads for tokens.",
+        evidence,
+        "a function for the other order of axes: wrap it in seq_first (--seq-first on the command "
+        "line) to have it judged; if it is meant for this order, its tables lack an axis for the "
+        "heads",
     )
 
 
