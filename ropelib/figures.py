@@ -138,7 +138,7 @@ def stretch_per_pair(stretches: Mapping[str, Sequence[float]]) -> go.Figure:
             marker={"symbol": symbol, "size": 5},
             hovertemplate="%{y} times slower<extra>" + name + "</extra>",
         )
-    figure.update_xaxes(title="pairs, from the fastest (0) to the slowest (1)")
+    figure.update_xaxes(title="pair, 0 fastest to 1 slowest")
     figure.update_yaxes(title="times slower", type="log", tickvals=[1, 2, 4, 8, 16, 32, 64])
     figure.update_layout(
         height=380, showlegend=True, legend={"orientation": "h", "y": 1.02, "yanchor": "bottom"}

@@ -369,6 +369,7 @@ def test_a_model_without_a_length_is_drawn_and_not_judged():
     [
         ({"rope_theta": 10**400}, "a number of at most 10¹⁵, got a number beyond 10³⁰⁸."),
         ({"model_type": "\u202e\x1b[31m"}, r'model_type "\u{202e}\u001b[31m" is unknown'),
+        ({"model_type": None}, "No model_type is given; layout half is assumed."),
         ({"rope_theta": "x" * 100_000}, "x…."),
         ({"layer_types": [0] * 5000}, "layer_types[0] must be text, got 0."),
         ({"rope_scaling": {"\u202e" * 500: 1}}, r"rope_scaling.\u{202e}\u{202e}\u{202e}"),
@@ -548,6 +549,7 @@ def test_typing_a_mistake_says_so_in_place_and_mending_it_brings_the_picture_bac
         settle(page)
         alert = page.locator('[role="alert"]')
         assert said in alert.inner_text()
+        assert said in page.locator('[data-text="verdict"]').inner_text()
         assert box.input_value() == wrong and box.get_attribute("aria-invalid") == "true"
         assert not page.locator("[data-report=base]").is_visible()
         assert page.locator(".rope-widget-host img").count() == 0

@@ -55,3 +55,11 @@ def test_readouts_equal_ropelib(on_scratch, name):
         widget.slide(**settings)
         wrong += wrong_readouts(widget, vectors_of(widget))
     assert not wrong, "\n".join(wrong)
+
+
+def test_sliders_of_one_row_stand_at_one_height(on_scratch):
+    widget = on_scratch("value_rotation")  # two labels of its row take two lines in wide letters
+    widget.page.evaluate("() => { document.body.style.letterSpacing = '0.1em' }")
+    widget.frames()
+    tops = {round(widget.control(name).bounding_box()["y"]) for name in widget.sliders()}
+    assert len(tops) == 1 and len(widget.sliders()) == 3

@@ -265,7 +265,8 @@ class Reader:
         sentence = (
             f'model_type {shown(self.values.model_type)} is unknown: layout "half" is assumed'
         )
-        self.values.note("model", "model_type", sentence)
+        code = "no_model" if self.values.model_type is None else "model"
+        self.values.note(code, "model_type", sentence)
         self.values.note("assumed", "layout", 'layout "half", as in most models')
         return "half"
 

@@ -29,7 +29,7 @@ import { frequencies, shownLength, turningPairs } from "./scaled_frequencies.js"
 export const WORDS = {
   en: {
     title: "Config inspector: what a model's config.json says about its rotary embedding",
-    text: "config.json, paste any model's",
+    text: "config.json, paste any model’s",
     layerType: "kind of layer",
     picture: "Wavelength of every pair, before and after scaling, against the context; below, the stretch",
     pair: "pair",
@@ -54,7 +54,7 @@ export const WORDS = {
     originalLine: "trained {value}",
     endless: "∞",
     beyondFloat: "a number beyond 10³⁰⁸",
-    unreadable: "This text cannot be read as a rotary configuration yet: the reason stands below it.",
+    unreadable: "Not read as a rotary configuration yet. {reason}",
     verdict: "<b>{never} of {pairs}</b> pairs never complete a turn within {length} tokens.",
     verdictOpen: "<b>{pairs} pairs</b> turn. No length is stated, so none can be judged.",
     verdictAll: "<b>Every pair</b> completes a turn within {length} tokens: {pairs} of {pairs}.",
@@ -140,6 +140,7 @@ export const WORDS = {
       softmax: "This model multiplies its softmax scale by {value} on top.",
       reach: "factor × original_max_position_embeddings is {reach} tokens; max_position_embeddings says {max}.",
       model: "model_type {value} is unknown here; layout half is assumed.",
+      no_model: "No model_type is given; layout half is assumed.",
     },
     why: {
       model: "transformers' default for this model_type",
@@ -713,7 +714,7 @@ function render({ model, el }) {
     frame.classList.toggle("rope-config-unreadable", !spec);
     lengthSlider.node.hidden = !(spec?.type === "dynamic" || spec?.type === "longrope");
     if (!spec) {
-      setText(verdict, words.unreadable);
+      setText(verdict, fill(words.unreadable, { reason: tell(words, state.problems[0]) }));
       for (const { update: show } of Object.values(reports)) show(NaN, "–");
       dots.replaceChildren();
       return;

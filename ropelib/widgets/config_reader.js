@@ -200,7 +200,8 @@ function reader(text, table, notes) {
     if (is("interleaved")) return flag === false && table.read_by.rope_interleave.includes(model) ? "half" : "interleaved";
     if (is("half")) return "half";
     if (given(flag)) return flag ? "interleaved" : "half";
-    note("model", "model_type", { value: model });
+    if (model === null) note("no_model", "model_type", {});
+    else note("model", "model_type", { value: model });
     return "half";
   }
 

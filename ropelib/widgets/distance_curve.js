@@ -41,7 +41,7 @@ const WORDS = {
     context: "context, tokens",
     kept: "share of hands that turn",
     logAxis: "logarithmic axis",
-    boundTitle: "RoFormer’s bound, and the curve’s size to scale",
+    boundTitle: "RoFormer’s bound and the curve’s size",
     curveTitle: "the curve, enlarged: mean of the cosines",
     axis: "distance, tokens",
     below: "below 0",

@@ -70,7 +70,7 @@ const WORDS = {
     radiansDegrees: "{value} rad ({degrees}°)",
     axisX: "offset Δ",
     axisY: "dot product of m and m + Δ",
-    band: "shaded: the same Δ from other places",
+    band: "shaded: the same Δ elsewhere",
     noBand: "the same curve at every place",
     lesson:
       "At positions {m} and {other}: dot product <b>{inner}</b> of {most}. The same {steps} anywhere: <b>{inner}</b>.",

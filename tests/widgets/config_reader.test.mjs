@@ -117,6 +117,7 @@ test("nothing is dropped in silence", () => {
     ["aside", "finetuned"],
   ]);
   assert.deepEqual(codes(read({ model_type: "new" }).notes), ["model"]);
+  assert.deepEqual(codes(read({ model_type: null }).notes), ["no_model"]);
 });
 
 test("kinds of layers: nested parameters, and Gemma's two bases", () => {
