@@ -12,7 +12,9 @@ BIN := $(VENV)/bin
 READY := $(VENV)/ready
 
 # Tests share the processor's cores; one that is done takes over what the others still have to do.
-PYTEST := $(BIN)/python -m pytest -n logical --maxprocesses 8 --dist worksteal
+# One more than there are cores, since a page makes its test wait.
+WORKERS := $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) + 1)))
+PYTEST = $(BIN)/python -m pytest -n $(WORKERS) --maxprocesses 8 --dist worksteal
 LINT = $(BIN)/ruff check . && $(BIN)/ruff format --check .
 
 .PHONY: book test check chapter widget mutants lab clean
