@@ -87,9 +87,9 @@ def environment() -> dict:
     guard = KEPT / "offline"
     guard.mkdir(parents=True, exist_ok=True)
     _write(guard / "sitecustomize.py", _OFFLINE)
-    path = os.pathsep.join(filter(None, [str(guard), os.environ.get("PYTHONPATH")]))
+    path = os.pathsep.join(filter(None, [str(guard), _STARTED_WITH.get("PYTHONPATH")]))
     # The outer run's options, and its place among several processes, are not the inner run's.
-    kept = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST_", "COV_"))}
+    kept = {k: v for k, v in _STARTED_WITH.items() if not k.startswith(("PYTEST_", "COV_"))}
     # Nor are the user's own start-up files and settings the chapters'.
     kept |= {"IPYTHONDIR": str(KEPT / "ipython"), "JUPYTER_CONFIG_DIR": str(KEPT / "jupyter")}
     kept["ROPELIB_RUN_SOLUTIONS"] = "1"
@@ -155,7 +155,7 @@ def _execute(copy: Path) -> tuple[float, str]:
 def _digest(name: str) -> str:
     """Name everything that a notebook's outputs depend on."""
     parts = [name, (ROOT / name).read_text("utf-8"), *_installed(), *_everything_under("ropelib")]
-    parts += [f"{setting}={os.environ.get(setting)}" for setting in _SETTINGS]
+    parts += [f"{setting}={_STARTED_WITH.get(setting)}" for setting in _SETTINGS]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
 
 
@@ -163,6 +163,11 @@ def _digest(name: str) -> str:
 def _installed() -> tuple[str, ...]:
     found = {f"{one.name}=={one.version}" for one in metadata.distributions()}
     return (sys.version, *sorted(found))
+
+
+# As the run was started: what a test does to its own process is nothing to the chapters.
+_STARTED_WITH = dict(os.environ)
+_installed()
 
 
 @cache
