@@ -25,21 +25,21 @@ book: $(READY) _build/fresh
 
 test: $(READY)
 	$(LINT)
-	$(PYTEST) tests
+	$(PYTEST)
 
 check: $(READY)
 	$(LINT)
-	$(PYTEST) tests -m "not browser and not book and not notebook and not slow"
+	$(PYTEST) -m "not browser and not book and not notebook and not slow"
 
 chapter: $(READY)
 	@test -n "$(C)" || { echo "name a chapter: make chapter C=relative"; exit 1; }
 	$(LINT)
-	$(PYTEST) tests --chapter $(C)
+	$(PYTEST) --chapter $(C)
 
 widget: $(READY)
 	@test -n "$(W)" || { echo "name a widget: make widget W=score_builder"; exit 1; }
 	$(LINT)
-	$(PYTEST) tests --widget $(W)
+	$(PYTEST) --widget $(W)
 
 COUNT ?= 60
 SEED ?= 1
@@ -53,12 +53,12 @@ clean:
 	rm -rf _build .tested $(VENV)
 
 # Executed notebooks are cached by their own text; a change in the library must empty that cache.
-_build/fresh: $(shell find ropelib -name '*.py' -o -name '*.js' -o -name '*.css')
+_build/fresh: $(shell find ropelib ropebook -name '*.py' -o -name '*.js' -o -name '*.css')
 	rm -rf _build
 	@mkdir -p _build && touch $@
 
 # The environment is made anew when a pin changes; `ready` is written only when all of it is there.
-$(READY): requirements.txt constraints.txt pyproject.toml
+$(READY): requirements.txt constraints.txt pyproject.toml ropebook/pyproject.toml ropebook/setup.py
 	@command -v $(PYTHON) >/dev/null || { echo "$(PYTHON) is missing: install Python 3.10 or later, or name it: make PYTHON=/path/to/python"; exit 1; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { echo "Python 3.10 or later is needed; $(PYTHON) is $$($(PYTHON) --version 2>&1). Name another: make PYTHON=/path/to/python"; exit 1; }
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { echo "$(PYTHON) cannot make virtual environments (venv and ensurepip are missing). On Debian or Ubuntu: apt install python3-venv"; exit 1; }

@@ -32,6 +32,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 MODULES = "attention axes checks config diagnosis distance encodings frequencies memory rotation"
 MODULES += " scaling symbolic"
+BOOK = ("symbolic",)
 TESTS = {"diagnosis": ["diagnose"], "rotation": ["rotation", "embedding"]}  # else the same name
 HEAVY = ["pytest", "hypothesis", "torch", "transformers.models.llama.modeling_llama"]
 _SERVER = get_context("forkserver")  # imports what is heavy once, and forks for each mutant
@@ -121,19 +122,24 @@ def sample(root: Path, modules: list[str], count: int, seed: int) -> list[Mutant
     """Draw mutants of the modules, each as likely as any other."""
     every = []
     for module in modules:
-        home = root / "ropelib" / module
+        package = "ropebook" if module in BOOK else "ropelib"
+        home = root / package / module
         files = sorted(home.rglob("*.py")) if home.is_dir() else [home.with_suffix(".py")]
         for file in files:
             every += mutants(file.read_text("utf-8"), file.relative_to(root).as_posix())
     return sorted(random.Random(seed).sample(every, min(count, len(every))))
 
 
-def tests_of(path: str) -> list[str]:
+def tests_of(path: str, root: Path = ROOT) -> list[str]:
     """Name the tests that stand for a module."""
     parts = Path(path).with_suffix("").parts
     dotted = ".".join(part for part in parts if part != "__init__")
-    files = [f"tests/test_{name}.py" for name in TESTS.get(parts[1], parts[1:2])]
-    return [*files, f"tests/test_docstrings.py::test_examples_in_docstrings_run[{dotted}]"]
+    names = [f"test_{name}.py" for name in TESTS.get(parts[1], parts[1:2])]
+    files = [
+        str(file.relative_to(root)) for name in names for file in root.glob(f"tests/**/{name}")
+    ]
+    examples = "tests/repository/test_docstrings.py::test_examples_in_docstrings_run"
+    return [*files, f"{examples}[{dotted}]"]
 
 
 def fails(tree: Path, tests: list[str], seconds: int) -> bool:
@@ -176,14 +182,14 @@ def run(root: Path, drawn: list[Mutant], jobs: int = 2, seconds: int = 120) -> l
             file = here.tree / mutant.path
             source = file.read_text("utf-8")
             file.write_text(mutant.apply(source), "utf-8")
-            survived = not fails(here.tree, tests_of(mutant.path), seconds)
+            survived = not fails(here.tree, tests_of(mutant.path, here.tree), seconds)
             file.write_text(source, "utf-8")
             if survived:
                 print(mutant, flush=True)
             return survived
 
         with ThreadPoolExecutor(jobs, initializer=settle) as pool:
-            tests = sorted({test for mutant in drawn for test in tests_of(mutant.path)})
+            tests = sorted({test for mutant in drawn for test in tests_of(mutant.path, root)})
             if pool.submit(lambda: fails(here.tree, tests, seconds * len(tests))).result():
                 raise RuntimeError(f"some of {tests} fail, or take too long, as they are")
             return [m for m, kept in zip(drawn, pool.map(survives, drawn), strict=True) if kept]

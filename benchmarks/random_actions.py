@@ -1,7 +1,7 @@
 """Do thousands of random things to the widgets and count what goes wrong; one line per widget.
 
-It presses, drags, types, slides, resizes and switches the theme in a seeded order, as the test
-`tests/test_random_actions.py` does a little of it, and looks after each action for readouts and
+It presses, drags, types, slides, resizes and switches the theme in a seeded order, as a little of
+it is done in `tests/widgets/test_random_actions.py`, and looks after each action for readouts and
 attributes that are no number, and for complaints in the console. A new page begins every hundred
 actions; a page on which something was wrong is left.
 
@@ -17,7 +17,7 @@ from pathlib import Path
 
 from playwright.sync_api import sync_playwright
 
-sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests/support"))
 
 from random_actions import Reader
 from scratch import widget_classes

@@ -1,0 +1,173 @@
+"""Checkers of the chapter Implementations."""
+
+from collections.abc import Iterable
+
+import torch
+
+from ropebook.exercises.base import NO_RETURN, close, exercise
+from ropelib import reference
+from ropelib.diagnosis import diagnose
+from ropelib.frequencies import inv_freq
+from ropelib.rotation import convert_layout, cos_sin
+
+_WORDS = ("interleaved", "half", "neither")
+
+
+@exercise("name the layout")
+def _name_the_layout(answer):
+    words = [str(word).strip().lower() for word in answer]
+    if len(words) != 3:
+        return f"Give three words, one each for A, B and C; you gave {len(words)}."
+    for word in words:
+        if word not in _WORDS:
+            return f'Each word is "interleaved", "half" or "neither", got "{word}".'
+    a, b, c = words
+    if a != "half":
+        return "A: which two dimensions does the 1 end up in, and how far are they apart?"
+    if b == "neither":
+        return "B: a slow pair turns too. Which other dimension has become non-zero?"
+    if b != "interleaved":
+        return "B: the 1 stood in dimension 2. With 6 dimensions, its partner in halves would be 5."
+    if c != "neither":
+        return "C: how long is the result? A turn leaves a vector of length 1 at length 1."
+    return None
+
+
+@exercise("the permutation")
+def _the_permutation(answer):
+    for d in (2, 4, 6, 8, 64):
+        order = answer(d)
+        if order is None:
+            return NO_RETURN
+        order = [int(index) for index in order]
+        if sorted(order) != list(range(d)):
+            return f"For d = {d} each number from 0 to {d - 1} must occur once, got {order[:8]}."
+        found = torch.arange(d)[torch.tensor(order)]
+        right = convert_layout(torch.arange(d), source="interleaved", target="half")
+        if torch.equal(found, right):
+            continue
+        back = convert_layout(torch.arange(d), source="half", target="interleaved")
+        if torch.equal(found, back):
+            return "That takes halves to neighbors: the way back."
+        if order == list(range(d)):
+            return f"For d = {d} nobody has moved."
+        return f"For d = {d}: seat 0 .. d/2 - 1 are for the first of each pair. Who are the firsts?"
+    return None
+
+
+@exercise("repair the rotation")
+def _repair_the_rotation(answer):
+    def rotate(x, position_ids):
+        tables = cos_sin(position_ids, inv_freq(64))
+        if position_ids.dim() == 2:  # the exercise promises (seq_len, num_pairs)
+            return torch.cat([rotate(x[b : b + 1], position_ids[b]) for b in range(len(x))])
+        turned = answer(x.clone(), *tables)
+        if turned is None:
+            raise ValueError(NO_RETURN)
+        return turned.to(x.dtype)
+
+    x = torch.randn(2, 3, 5, 64, generator=torch.Generator().manual_seed(0))
+    rotate(x, torch.arange(5))  # what it raises is the reader's to see, before diagnose wraps it
+    report = diagnose(rotate, layout="half", max_position=256)
+    hints = {
+        "interleaved-angles-on-half-pairs": "The two numbers of a pair must turn by one angle. "
+        "Which places are partners in the layout half, and which get the same cosine?",
+        "minus-sign-missing": "One of the two products with the sine needs a minus sign.",
+        "layout-not-as-expected": "That is a rotation, in the other layout: wanted is half.",
+        "output-permuted": "Each result must go back to where it was read.",
+    }
+    for code in report.codes:
+        if code in hints:
+            return f"diagnose says {code}. {hints[code]}"
+    if not report.ok:
+        return f"diagnose says {report.codes[0]}: {report.findings[0].sentence}"
+    if report.direction == -1:
+        return "It turns clockwise: the minus sign belongs to the other of the two."
+    return None
+
+
+@exercise("convert back")
+def _convert_back(answer):
+    generator = torch.Generator().manual_seed(0)
+    for heads, head_dim, model_dim in ((1, 8, 6), (4, 8, 32), (2, 16, 64), (3, 4, 12)):
+        rows = heads * head_dim
+        weight = torch.randn(rows, model_dim, generator=generator)
+        bias = torch.randn(rows, generator=generator)
+        given = answer(weight.clone(), bias.clone(), heads)
+        if given is None:
+            return NO_RETURN
+        if not isinstance(given, (tuple, list)) or len(given) != 2:
+            return "Return two tensors: the weight and the bias."
+        order = _rows(heads, head_dim, "half", "interleaved")
+        where = f"{heads} heads of {head_dim} dimensions"
+        for name, found, expected in zip(("weight", "bias"), given, (weight, bias), strict=True):
+            if found.shape != expected.shape:
+                return (
+                    f"The {name} must keep its shape {tuple(expected.shape)}, "
+                    f"got {tuple(found.shape)}."
+                )
+            if close(found, expected[order]):
+                continue
+            if close(found, expected[_rows(1, rows, "half", "interleaved")]):
+                return f"{where}: reorder within each head, not over all rows at once ({name})."
+            if close(found, expected[_rows(heads, head_dim, "interleaved", "half")]):
+                return f"{where}: that converts from interleaved to half ({name}); wanted: back."
+            if close(found, expected):
+                return f"{where}: the {name} is unchanged."
+            return f"{where}: the rows of the {name} are not where neighbors are looked for."
+    return None
+
+
+def _rows(heads: int, head_dim: int, source: str, target: str) -> torch.Tensor:
+    numbers = torch.arange(heads * head_dim).view(heads, head_dim)
+    return convert_layout(numbers, source=source, target=target).flatten()
+
+
+@exercise("which offset")
+def _which_offset(answer):
+    if not isinstance(answer, Iterable):
+        return "Give two numbers, such as (3, 4)."
+    numbers = [float(number) for number in answer]
+    if len(numbers) != 2:
+        return f"Give two numbers, one for (a) and one for (b); you gave {len(numbers)}."
+    a, b = numbers
+    if a == 15:
+        return "(a): positions begin at 0. Which one has the last token of the prompt?"
+    if a in (0, 2, 3):
+        return "(a): that counts the generated tokens only. The prompt comes before them."
+    if a != 14:
+        return "(a): the offset is how many tokens came before."
+    if b in (8, 7, 9):
+        return "(b): that is the number of rows. How many tokens have come before, kept or not?"
+    if b != 15:
+        return "(b): forgetting a row does not move the tokens that follow."
+    return None
+
+
+@exercise("the way back")
+def _the_way_back(answer):
+    generator = torch.Generator().manual_seed(0)
+    for head_dim in (4, 2, 8, 64):
+        frequencies = inv_freq(head_dim)
+        positions = torch.arange(5)
+        tables = cos_sin(positions, frequencies, dtype=torch.float64)
+        grad = torch.randn(2, 3, 5, head_dim, generator=generator, dtype=torch.float64)
+        given = answer(grad.clone(), *tables)
+        if given is None:
+            return NO_RETURN
+        if given.shape != grad.shape:
+            return f"The gradient has the shape of x, {tuple(grad.shape)}, not yours."
+
+        def turned(ids, layout="half", grad=grad, frequencies=frequencies):
+            return reference.rotate(grad, ids, frequencies, layout=layout)
+
+        if close(given, turned(-positions)):
+            continue
+        if close(given, turned(positions)):
+            return "That is the forward pass once more. A gradient passes the transposed matrix."
+        if close(given, turned(-positions, "interleaved")):
+            return "Turned back, but in the other layout: the pairs are (i, i + d/2)."
+        if close(given, grad):
+            return "That is the gradient by the output. It has yet to pass the rotation."
+        return f"With d = {head_dim} it is not the gradient that autograd finds for by_halves."
+    return None

@@ -1,0 +1,206 @@
+"""Checkers of the chapter Relative encodings."""
+
+import math
+from collections.abc import Sequence
+
+import torch
+
+from ropebook.exercises.base import NO_RETURN, exercise
+from ropelib.encodings import alibi_slopes, t5_bucket
+
+
+@exercise("t5 bucket by hand")
+def _t5_bucket_by_hand(answer):
+    def bucket(distance, **how):
+        return int(t5_bucket(torch.tensor(distance), **how))
+
+    given = float(answer)
+    if given == bucket(-20):
+        return None
+    if given == bucket(20):
+        return "That is the bucket of a key 20 ahead. This one stands before the query."
+    if given == bucket(-20, bidirectional=False):
+        return "You gave all 32 buckets to one direction; here each direction has half of them."
+    if given == 20:
+        return "Only distances below 8 have a bucket of their own."
+    if given != round(given):
+        return "Buckets are whole numbers: round down."
+    if given == bucket(-20) + 1:
+        return "Round down, not up or to the nearest."
+    if given == bucket(-20) - 8:
+        return "That is the step above 8. The first 8 buckets are taken by single distances."
+    return "Two parts: which half of the 32, and how many steps above bucket 8 of that half?"
+
+
+@exercise("alibi halving distance")
+def _alibi_halving_distance(answer):
+    given, slope = float(answer), float(alibi_slopes(8)[2])
+    if math.isclose(given, math.log(2) / slope, abs_tol=0.051):
+        return None
+    if given < 0:
+        return "A distance is not negative."
+    if math.isclose(given, math.log(2) * slope, rel_tol=0.02):
+        return "You multiplied by the slope. A steeper head halves sooner."
+    if math.isclose(given, 0.5 / slope, rel_tol=0.02):
+        return "There the bias is -1/2. The weight is multiplied by e to the bias."
+    if math.isclose(given, 1 / slope, rel_tol=0.02):
+        return "There the weight has fallen to 1/e (or to 1/2, had the softmax powers of 2)."
+    for head, other in enumerate(alibi_slopes(8).tolist(), 1):
+        if math.isclose(given, math.log(2) / other, rel_tol=0.02):
+            return (
+                f"That is right for head {head}. Heads are counted from 1 here, the steepest first."
+            )
+    return "Write down the factor after t tokens, put it equal to 1/2, and solve for t."
+
+
+@exercise("is it a relative bias")
+def _is_it_a_relative_bias(answer):
+    ids = torch.arange(12)
+    ahead = (ids - ids[:, None]).double()
+    generator = torch.Generator().manual_seed(0)
+    table = torch.randn(23, generator=generator, dtype=torch.float64)
+    right = {
+        "a table of one number per distance": table[ahead.long() + 11],
+        "a penalty on keys ahead only": -ahead.clamp(min=0),
+        "a matrix of zeros": 0 * ahead,
+        "cos((n - m) / 3), with rounding errors": (ahead / 3).cos() + 1e-12 * ids,
+    }
+    corner = table[ahead.long() + 11].clone()
+    corner[0, 0] += 1
+    wrong = {
+        "a bias that depends on the key's position only": (0 * ahead + ids),
+        "a bias that depends on the query's position only": (0 * ahead + ids[:, None]),
+        "cos((n + m) / 3), which is constant along the other diagonals": (
+            (ids + ids[:, None]).double() / 3
+        ).cos(),
+        "m times n": (ids * ids[:, None]).double(),
+        "a relative bias with one corner changed": corner,
+        "a relative bias with its other corner changed": corner.flip(0, 1),
+        "a symmetric matrix of random numbers": torch.randn(
+            12, 12, generator=generator, dtype=torch.float64
+        ),
+    }
+    name = "a symmetric matrix of random numbers"
+    wrong[name] = wrong[name] + wrong[name].T
+    for name, matrix in (right | wrong).items():
+        verdict = answer(matrix.clone())
+        if verdict is None:
+            return NO_RETURN
+        if verdict and name in wrong:
+            return f"You accept {name}. The same n - m must give the same number, everywhere."
+        if not verdict and name in right:
+            return f"You refuse {name}, which depends on n - m only."
+    return None
+
+
+@exercise("shaw's term")
+def _shaws_term(answer):
+    generator = torch.Generator().manual_seed(0)
+    q = torch.randn(4, generator=generator, dtype=torch.float64)
+    table = torch.randn(7, 4, generator=generator, dtype=torch.float64)  # limit 3
+    dots = table @ q
+    for m, n in ((5, 5), (5, 6), (6, 4), (2, 5), (9, 6), (0, 40), (40, 0)):
+        given = answer(q.clone(), table.clone(), m, n)
+        if given is None:
+            return NO_RETURN
+        given, distance = float(given), max(-3, min(3, n - m))
+        if math.isclose(given, dots[3 + distance], abs_tol=1e-9):
+            continue
+        if math.isclose(given, dots[3 - distance], abs_tol=1e-9):
+            return "You count query minus key. The paper counts key minus query, n - m."
+        if math.isclose(given, dots[3 + distance] / 2, abs_tol=1e-9):
+            return "Leave out the division by the square root of the head's width."
+        if math.isclose(given, dots[distance], abs_tol=1e-9):
+            return "Row 0 of the table is for distance -L; distance 0 is row L."
+        return f"At m = {m}, n = {n} and L = 3, your term does not use row {3 + distance}."
+    return None
+
+
+@exercise("count the parameters")
+def _count_the_parameters(answer):
+    if not isinstance(answer, Sequence) and not hasattr(answer, "__len__"):
+        return "Give three numbers: Shaw, T5, ALiBi."
+    if len(answer) != 3:
+        return "Give three numbers: Shaw, T5, ALiBi."
+    if any(part is ... for part in answer):
+        raise NotImplementedError
+    shaw, t5, alibi = (float(part) for part in answer)
+    layers, heads, width, entries = 12, 12, 64, 33
+    if shaw != layers * 2 * entries * width:
+        return {
+            layers * entries * width: "Shaw: there is a table for the keys and one for the values.",
+            2 * entries * width: "Shaw: that is one layer.",
+            layers * 2 * 32 * width: "Shaw: distances from -L to L, and there is a 0.",
+            layers * 2 * 16 * width: "Shaw: distances run both ways, from -L to L.",
+            layers * 2 * 17 * width: "Shaw: distances run both ways, from -L to L.",
+            layers * 2 * entries: "Shaw: an entry of the table is a vector.",
+            layers * heads * 2 * entries * width: "Shaw: the heads of a layer share the tables.",
+        }.get(int(shaw), "Shaw: layers, times tables, times rows, times the width of a row.")
+    if t5 != 32 * heads:
+        return {
+            32 * heads * layers: "T5: all layers share the numbers.",
+            32: "T5: each head has numbers of its own.",
+            32 * width: "T5: a bucket holds a number, not a vector.",
+            32 * heads * width: "T5: a bucket holds a number, not a vector.",
+        }.get(int(t5), "T5: what does one head have per bucket, and what do layers share?")
+    if alibi:
+        return "ALiBi: are the slopes learned?"
+    return None
+
+
+@exercise("which conversations")
+def _which_conversations(answer):
+    content, place, both = "content to position", "position to content", "position to position"
+    generator = torch.Generator().manual_seed(0)
+    table = torch.randn(13, 4, generator=generator, dtype=torch.float64)
+    u = torch.randn(4, generator=generator, dtype=torch.float64)
+
+    def row(distance):
+        return table[max(-6, min(6, distance)) + 6]
+
+    cases = {
+        "nothing at all": (lambda q, k, d: torch.tensor(0.0), set()),
+        "Shaw's": (lambda q, k, d: q @ row(d), {content}),
+        "ALiBi's, which is silent at distance 0": (lambda q, k, d: -0.1 * abs(d), {both}),
+        "T5's": (lambda q, k, d: row(d)[0], {both}),
+        "DeBERTa's": (lambda q, k, d: q @ row(-d) + k @ row(d), {content, place}),
+        "Transformer-XL's": (
+            lambda q, k, d: (q + u) @ row(-d) + u @ k,
+            {content, place, both},
+        ),
+        "one that listens to keys behind only": (lambda q, k, d: (d < 0) * (k @ u), {place}),
+        "one that speaks only at distance 3": (lambda q, k, d: 1.0 * (d == 3), {both}),
+    }
+    for name, (added, right) in cases.items():
+        given = answer(added)
+        if given is None:
+            return NO_RETURN
+        given = set(given)
+        if strange := given - {content, place, both}:
+            return f"{min(strange, key=str)!r} is none of the three names."
+        if given == right:
+            continue
+        if missing := right - given:
+            return f"In {name} you do not hear {min(missing)}. Is it silent at your distances?"
+        extra = min(given - right)
+        return (
+            f"In {name} you hear {extra}, which is not there. Compare with what is left when query "
+            "and key are both zero."
+        )
+    return None
+
+
+@exercise("design a slope")
+def _design_a_slope(answer):
+    given = float(answer)
+    if math.isclose(given, 0.01, rel_tol=1e-3):
+        return None
+    if math.isclose(given, -0.01, rel_tol=1e-3):
+        return "The minus sign is in the formula already: slopes are positive."
+    if math.isclose(given, 100, rel_tol=1e-3):
+        return "With that slope the weight is gone after one token. Turn it over."
+    if math.isclose(given, 1 / (100 * math.e), rel_tol=1e-2):
+        return "The bias itself is not 1/e: e to the bias is."
+    if math.isclose(given, math.log(2) / 100, rel_tol=1e-2):
+        return "That head keeps one half."
+    return "The factor is e to the minus slope times distance; put it equal to e to the minus 1."

@@ -1,0 +1,176 @@
+"""Sphinx extension: what the built book needs so that its pages work from disk, offline, at once.
+
+It draws Plotly figures from JSON with one shared script, colors formulae by the palette, brings the
+fonts, keeps of the widgets' states those that a page shows, and takes thebe (which needs a server)
+out of every page. `book/_static/static_host.js` is the other half: it runs in the reader's browser.
+"""
+
+import html
+import json
+import os
+import re
+from pathlib import Path
+
+from docutils import nodes
+from sphinx.util import logging
+
+from ropebook import palette
+from ropebook.exercises import RUN_SOLUTIONS
+
+PLOTLY_MIME = "application/vnd.plotly.v1+json"
+WIDGET_STATE_MIME = "application/vnd.jupyter.widget-state+json"
+logger = logging.getLogger(__name__)
+
+
+class PlotlyRenderer:
+    """Writes a Plotly figure as a JSON script tag that the static host draws.
+
+    myst-nb finds this class in every environment that ropelib is in, so it leaves figures alone in
+    books that do not list `ropebook.site` among their extensions.
+    """
+
+    mime_priority_overrides = ()  # until `setup`
+
+    @staticmethod
+    def handle_mime(renderer, data, inline):
+        """Return the figure's nodes, or None for another MIME type.
+
+        The figure must carry its text alternative and its caption (`figures.describe`); one that
+        does not is a warning, which the tests' build turns into an error.
+        """
+        if data.mime_type != PLOTLY_MIME or not PlotlyRenderer.mime_priority_overrides:
+            return None
+        figure = data.content
+        words = (figure.get("layout", {}).get("meta")) or {}
+        for word in ("alt", "caption"):
+            if not words.get(word):
+                renderer.logger.warning(
+                    f"a Plotly figure has no {word}: pass it through ropebook.figures.describe",
+                    subtype="figure",
+                    line=data.line,
+                )
+        height = figure["layout"].get("height", 420)
+        figure = {"data": figure["data"], "layout": figure["layout"]}
+        text = _with_css_variables(json.dumps(figure, separators=(",", ":"))).replace("</", r"<\/")
+        markup = (
+            f'<figure class="rope-figure"><div class="rope-plot" role="img" '
+            f'aria-label="{html.escape(words.get("alt", ""))}" style="height:{height}px"></div>'
+            f'<script type="{PLOTLY_MIME}">{text}</script>'
+            f"<figcaption>{html.escape(words.get('caption', ''))}</figcaption></figure>"
+        )
+        return [nodes.raw(text=markup, format="html")]
+
+
+def _with_css_variables(figure_json: str) -> str:
+    """Name the palette's colors instead of spelling them, so that one figure serves both themes."""
+    names = {shades["mark"]: name for name, shades in palette.LIGHT.items()}
+    names |= {shades["text"]: f"{name}-text" for name, shades in palette.LIGHT.items()}
+    names |= {color: name for name, color in palette.LIGHT_PAGE.items()}
+    pattern = re.compile("|".join(map(re.escape, names)))
+    return pattern.sub(lambda found: f"var(--rope-{names[found.group()]})", figure_json)
+
+
+# The letters that stand for a thing of the palette wherever they appear in a formula.
+_THING_OF_LETTER = {"q": "q", "k": "k", "m": "position", "n": "position", r"\theta": "angle"}
+_TEX_TOKEN = re.compile(
+    r"\\(?:text|mathrm|operatorname\*?|begin|end|hspace|label)\s*\{[^}]*\}"  # names, not symbols
+    r"|\\[a-zA-Z]+|\\."
+    r"|[a-zA-Z]"
+)
+
+
+def color_tex(tex: str) -> str:
+    r"""Color the letters q, k, m, n and theta of a formula as their things are colored elsewhere.
+
+    Notebooks keep plain LaTeX, which every viewer can show; the book adds `\class{rope-q}{q}`.
+
+    Example:
+        >>> color_tex(r"q^\top k")
+        '{\\class{rope-q}{q}}^\\top {\\class{rope-k}{k}}'
+    """
+
+    def color(token: re.Match) -> str:
+        letter = token.group()
+        thing = _THING_OF_LETTER.get(letter)
+        return rf"{{\class{{rope-{thing}}}{{{letter}}}}}" if thing else letter
+
+    return _TEX_TOKEN.sub(color, tex)
+
+
+def _color_formulae(app, doctree):
+    for kind in (nodes.math, nodes.math_block):
+        for formula in doctree.findall(kind):
+            formula[:] = [nodes.Text(color_tex(formula.astext()))]
+
+
+def _drop_thebe(app, config):
+    # Jupyter Book loads thebe on every page, twice, whether asked for or not; it needs a server.
+    for listeners in app.events.listeners.values():
+        listeners[:] = [
+            listener
+            for listener in listeners
+            if not listener.handler.__module__.startswith("sphinx_thebe")
+        ]
+    app.registry.css_files[:] = [
+        (name, attributes) for name, attributes in app.registry.css_files if "thebe" not in name
+    ]
+
+
+def _name_citations(app, page, template, context, doctree):
+    # Sphinx gives each entry of a bibliography a role that ARIA has withdrawn, inside a list.
+    if context.get("body"):
+        context["body"] = context["body"].replace('role="doc-biblioentry"', 'role="listitem"')
+
+
+def shown_states(states: dict, shown: set[str]) -> dict:
+    """Return the widget states that a page needs: those shown, and those that they refer to.
+
+    A notebook stores every widget that it ever made, its JavaScript included; a check that makes
+    ten widgets would weigh as much as ten pictures.
+
+    Args:
+        states: model id -> state, as a notebook's metadata has it.
+        shown: ids of the models that the page shows.
+    """
+    needed, found = set(), shown & set(states)
+    while found:
+        needed |= found
+        text = json.dumps([states[model] for model in found])
+        found = (set(re.findall(r"IPY_MODEL_(\w+)", text)) & set(states)) - needed
+    return {model: state for model, state in states.items() if model in needed}
+
+
+def _keep_shown_states(app, page, template, context, doctree):
+    shown = set(re.findall(r'"model_id": "(\w+)"', context.get("body") or ""))
+    for script in context.get("script_files", ()):
+        attributes = getattr(script, "attributes", {})
+        if attributes.get("type") == WIDGET_STATE_MIME:
+            stored = json.loads(attributes["body"])
+            stored["state"] = shown_states(stored["state"], shown)
+            attributes["body"] = json.dumps(stored).replace("</", r"<\/")
+
+
+def _write_assets(app, error):
+    if error is not None or app.builder.format != "html":
+        return
+    import plotly.offline
+
+    from ropebook import fonts
+
+    static = Path(app.outdir) / "_static"
+    words = [f".rope-{name} {{ color: var(--rope-{name}-text); }}\n" for name in palette.LIGHT]
+    (static / "palette.css").write_text(palette.css() + "".join(words), encoding="utf-8")
+    (static / "plotly.min.js").write_text(plotly.offline.get_plotlyjs(), encoding="utf-8")
+    fonts.write(static / "fonts")
+
+
+def setup(app):
+    """Register the extension with Sphinx."""
+    PlotlyRenderer.mime_priority_overrides = (("*", PLOTLY_MIME, 5),)
+    os.environ[RUN_SOLUTIONS] = "1"  # for the kernels that run the notebooks during the build
+    app.connect("config-inited", _drop_thebe)
+    app.connect("doctree-read", _color_formulae)
+    app.connect("html-page-context", _name_citations)
+    app.connect("html-page-context", _keep_shown_states, priority=900)  # after myst-nb's scripts
+    app.connect("build-finished", _write_assets)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

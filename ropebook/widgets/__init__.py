@@ -1,0 +1,29 @@
+"""Pictures that a reader moves; each is an anywidget that Python can read and set live."""
+
+from ropebook.widgets.base import RopeWidget
+from ropebook.widgets.bias_explorer.widget import BiasExplorer
+from ropebook.widgets.complex_product.widget import ComplexProduct
+from ropebook.widgets.config_inspector.widget import ConfigInspector
+from ropebook.widgets.distance_curve.widget import DistanceCurve
+from ropebook.widgets.frequency_clocks.widget import FrequencyClocks
+from ropebook.widgets.layout_pairs.widget import LayoutPairs
+from ropebook.widgets.rotation_explorer.widget import RotationExplorer
+from ropebook.widgets.score_builder.widget import ScoreBuilder
+from ropebook.widgets.sinusoid_explorer.widget import SinusoidExplorer
+from ropebook.widgets.token_shuffle.widget import TokenShuffle
+from ropebook.widgets.value_rotation.widget import ValueRotation
+
+__all__ = [
+    "BiasExplorer",
+    "ComplexProduct",
+    "ConfigInspector",
+    "DistanceCurve",
+    "FrequencyClocks",
+    "LayoutPairs",
+    "RopeWidget",
+    "RotationExplorer",
+    "ScoreBuilder",
+    "SinusoidExplorer",
+    "TokenShuffle",
+    "ValueRotation",
+]

@@ -1,0 +1,111 @@
+"""Two complex numbers and their product: lengths multiply, angles add."""
+
+import math
+from typing import TYPE_CHECKING
+
+import traitlets
+
+from ropebook.widgets.base import RopeWidget, bundle
+
+if TYPE_CHECKING:
+    import torch
+
+# How far |w| may lie from 1 and still count as 1: what rounding does, and no more.
+_ROUNDING = 1e-9
+
+
+class ComplexProduct(RopeWidget):
+    """Drag z and w and watch z * w: w turns the plane by its angle and scales it by its length.
+
+    (a + bi)(x + yi) = (ax - by) + (bx + ay)i, which is the matrix [[a, -b], [b, a]] times (x, y).
+
+    Args:
+        z: the number that is multiplied, [real part, imaginary part], of length at most 1.6.
+        w: the number that z and the whole plane are multiplied by, [a, b], of length at most 1.6.
+        unit: whether w stays on the unit circle, where it only turns. Switching it on divides w
+            by its length (and takes 1 where w is 0).
+
+    Raises:
+        traitlets.TraitError: a value breaks its rule; the message names both.
+
+    Example:
+        >>> explorer = ComplexProduct(z=[1.2, 0.5], w=[0.0, 1.0])
+        >>> explorer.product
+        (-0.5+1.2j)
+        >>> explorer.lengths
+        (1.3, 1.0, 1.3)
+    """
+
+    _esm = bundle("complex_product")
+
+    z = traitlets.List(traitlets.Float(), [1.2, 0.5]).tag(sync=True)
+    w = traitlets.List(traitlets.Float(), [-0.9, 1.2]).tag(sync=True)
+    unit = traitlets.Bool(False).tag(sync=True)
+    max_length = traitlets.Float(1.6, read_only=True).tag(sync=True)
+
+    @traitlets.validate("z", "w")
+    def _number_in_disc(self, proposal: dict) -> list[float]:
+        number, name = proposal["value"], proposal["trait"].name
+        if len(number) != 2:
+            raise traitlets.TraitError(
+                f"{name} must have a real and an imaginary part, got {number}"
+            )
+        length = math.hypot(*number)
+        # Not "length > max": NaN has to fail as well.
+        if not length <= self.max_length:
+            raise traitlets.TraitError(
+                f"{name} must have length at most {self.max_length:g}, got {number}"
+            )
+        if name == "w" and self.unit and abs(length - 1) > _ROUNDING:
+            raise traitlets.TraitError(f"w must have length 1 while unit is on, got {number}")
+        return number
+
+    @traitlets.observe("unit")
+    def _to_unit_circle(self, change: dict) -> None:
+        length = math.hypot(*self.w)
+        if change["new"] and abs(length - 1) > _ROUNDING:
+            self.w = [part / length for part in self.w] if length else [1.0, 0.0]
+
+    @property
+    def product(self) -> complex:
+        """The product z * w."""
+        return complex(*self.z) * complex(*self.w)
+
+    @property
+    def product_by_matrix(self) -> complex:
+        """The same product, as the matrix of w times the vector z."""
+        import torch
+
+        return complex(*(self.matrix @ torch.tensor(self.z, dtype=torch.float64)).tolist())
+
+    @property
+    def lengths(self) -> tuple[float, float, float]:
+        """Lengths of z, w and z * w."""
+        return abs(complex(*self.z)), abs(complex(*self.w)), abs(self.product)
+
+    @property
+    def angles(self) -> tuple[float, float, float]:
+        """Angles of z, w and z * w in (-pi, pi], rad; NaN for zero, which has none."""
+        return tuple(map(_angle, (complex(*self.z), complex(*self.w), self.product)))
+
+    @property
+    def matrix(self) -> "torch.Tensor":
+        """What multiplying by w does to a vector: [[a, -b], [b, a]], float64, (2, 2)."""
+        import torch
+
+        a, b = self.w
+        return torch.tensor([[a, -b], [b, a]], dtype=torch.float64)
+
+    @property
+    def determinant(self) -> float:
+        """Determinant of the matrix of w, |w| ** 2: how many times larger areas become."""
+        import torch
+
+        return torch.linalg.det(self.matrix).item()
+
+
+def _angle(number: complex) -> float:
+    if number == 0:
+        return math.nan
+    # Adding 0.0 turns -0.0 into 0.0, or the angle of -1 could be -pi.
+    return math.atan2(number.imag + 0.0, number.real)

@@ -1,0 +1,69 @@
+import { TAU, clamp } from "../kit/kit.js";
+
+// What ropelib/scaling.py computes, for the picture, which has no Python to ask.
+
+export const yarnScale = (factor, mscale) => 0.1 * mscale * Math.log(factor) + 1;
+
+// The pairs, not whole numbers perhaps, between which YaRN's ramp falls.
+export function yarnRamp({ base, rotaryDim, trained, beta_fast, beta_slow, truncate }) {
+  const pairWith = (turns) =>
+    (rotaryDim * (Math.log(trained) - Math.log(TAU) - Math.log(turns))) / (2 * Math.log(base));
+  const [low, high] = [Math.max(pairWith(beta_fast), 0), Math.min(pairWith(beta_slow), rotaryDim - 1)];
+  return truncate ? [Math.floor(low), Math.ceil(high)] : [low, high];
+}
+
+// The length that the frequencies depend on: 0 stands for the longest that the text names; null
+// where it names none.
+export function shownLength(spec, seqLen) {
+  const depends = spec.type === "dynamic" || spec.type === "longrope";
+  if (!depends) return spec.maxSeqLen;
+  return seqLen > 0 ? seqLen : (spec.maxSeqLen ?? spec.trained);
+}
+
+// rad per token of every pair before and after scaling, and what cos and sin are multiplied by.
+export function frequencies(spec, length) {
+  const { type, base, rotaryDim, factor, trained } = spec;
+  const powers = (b) => Array.from({ length: rotaryDim / 2 }, (_, i) => b ** ((-2 * i) / rotaryDim));
+  const unscaled = powers(base);
+  const blend = (slowed) =>
+    unscaled.map((f, i) => {
+      const share = clamp(slowed(f, i), 0, 1);
+      return share * (f / factor) + (1 - share) * f;
+    });
+  let [inverse, attentionFactor, grownBase] = [unscaled, 1, base];
+  if (type === "linear") inverse = blend(() => 1);
+  if (type === "proportional") {
+    const turning = turningPairs(spec);
+    inverse = blend(() => 1).map((f, i) => (i < turning ? f : 0));
+  }
+  if (type === "dynamic") {
+    const growth = (factor * Math.max(length, spec.maxSeqLen)) / spec.maxSeqLen - (factor - 1);
+    grownBase = base * growth ** (rotaryDim / (rotaryDim - 2));
+    inverse = powers(grownBase);
+  }
+  if (type === "ntk_alpha") {
+    grownBase = base * spec.alpha ** (rotaryDim / (rotaryDim - 2));
+    inverse = powers(grownBase);
+  }
+  if (type === "llama3") {
+    const { low_freq_factor: low, high_freq_factor: high } = spec;
+    inverse = blend((f) => (high - (trained * f) / TAU) / (high - low));
+  }
+  if (type === "yarn") {
+    const [low, high] = yarnRamp(spec);
+    inverse = blend((f, i) => (i - low) / (high - low || 0.001));
+    attentionFactor = yarnScale(factor, 1);
+    if (spec.mscale && spec.mscale_all_dim) {
+      attentionFactor = yarnScale(factor, spec.mscale) / yarnScale(factor, spec.mscale_all_dim);
+    }
+  }
+  if (type === "longrope") {
+    const list = length > trained ? spec.long_factor : spec.short_factor;
+    inverse = unscaled.map((f, i) => f / list[i]);
+    attentionFactor = Math.sqrt(1 + Math.log(Math.max(factor, 1)) / Math.log(trained));
+  }
+  return { unscaled, inverse, attentionFactor: spec.attention_factor ?? attentionFactor, grownBase };
+}
+
+// How many pairs turn at all, in p-RoPE.
+export const turningPairs = ({ partial_rotary_factor: share, rotaryDim }) => Math.floor((share * rotaryDim) / 2);

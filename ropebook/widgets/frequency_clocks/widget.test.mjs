@@ -1,0 +1,55 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+
+import * as widget from "./widget.js";
+
+const near = (actual, expected) => assert.ok(Math.abs(actual - expected) < 1e-9, `${actual} is not ${expected}`);
+
+test("frequencies go from one radian per token down to little more than one over the base", () => {
+  const inverse = widget.inverseFrequencies(4, 10000);
+  assert.equal(inverse.length, 2);
+  near(inverse[0], 1);
+  near(inverse[1], 0.01);
+});
+
+test("half of RoFormer's hands never complete a turn within 512 tokens", () => {
+  const never = widget.neverTurn(widget.inverseFrequencies(64, 10000), 512);
+  assert.deepEqual([never.length, never[0], never.at(-1)], [16, 16, 31]);
+});
+
+test("a larger base stops more hands of Llama 3 short", () => {
+  const count = (base) => widget.neverTurn(widget.inverseFrequencies(128, base), 8192).length;
+  assert.deepEqual([count(10000), count(500000)], [14, 29]);
+});
+
+test("a preset is recognized by its three values and by nothing less", () => {
+  const presets = { small: { rotary_dim: 64, base: 10000, context: 512 } };
+  assert.equal(widget.matchingPreset(presets, 64, 10000, 512), "small");
+  assert.equal(widget.matchingPreset(presets, 64, 10000, 513), "custom");
+});
+
+test("a played clock starts where it stands, never jumps and speeds up", () => {
+  for (const start of [0, 5, 12, 400]) {
+    near(widget.playedPosition(start, 0), start);
+    let previous = start;
+    for (let seconds = 0.05; seconds < 20; seconds += 0.05) {
+      const now = widget.playedPosition(start, seconds);
+      assert.ok(now > previous && now - previous < 0.05 * (5 + 0.4 * now));
+      previous = now;
+    }
+  }
+});
+
+test("dials fit the width that they are given", () => {
+  for (const [count, width] of [[32, 316], [64, 316], [32, 500], [64, 500], [128, 500]]) {
+    const { columns, cell, radius } = widget.gridShape(count, width);
+    assert.ok(columns * cell <= width && radius >= 10, `${count} in ${width}`);
+  }
+});
+
+test("ticks are the powers of ten inside the axis", () => {
+  assert.deepEqual(widget.decadeTicks(4, 2000), [1, 2, 3]);
+  assert.deepEqual(widget.decadeTicks(0.5, 10), [0, 1]);
+});
+
+test("the module renders", () => assert.equal(typeof widget.default.render, "function"));

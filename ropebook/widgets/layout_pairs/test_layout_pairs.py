@@ -1,0 +1,135 @@
+"""The layout pairs in Python: what each seating does to a score, and what the widget refuses."""
+
+import math
+import re
+from pathlib import Path
+
+import pytest
+import torch
+import traitlets
+
+pytest.importorskip("anywidget")
+
+
+from ropebook.widgets import LayoutPairs, base
+from ropelib import inv_freq, reference
+
+LAYOUTS = ("interleaved", "half")
+# Entries of a vector in layout "interleaved", in the order in which "half" seats them.
+SEATS = {"interleaved": list(range(8)), "half": [0, 2, 4, 6, 1, 3, 5, 7]}
+
+
+def by_the_oracle(pairs, q_layout, k_layout, *, convert):
+    """The score from explicit matrices."""
+    turned = []
+    for vector, position, layout in ((pairs.q, pairs.m, q_layout), (pairs.k, pairs.n, k_layout)):
+        x = torch.tensor(vector, dtype=torch.float64)
+        x = x[SEATS[layout]] if convert else x
+        matrix = reference.rotation_matrix(position, inv_freq(8, 100.0), layout=layout)
+        turned.append(matrix @ x)
+    return (turned[0] @ turned[1]).item()
+
+
+@pytest.mark.parametrize("convert", [False, True])
+@pytest.mark.parametrize("q_layout", LAYOUTS)
+@pytest.mark.parametrize("k_layout", LAYOUTS)
+@pytest.mark.parametrize(("n", "distance"), [(6, -4), (0, 0), (24, -8), (13, -1)])
+def test_scores_are_those_of_the_oracle(q_layout, k_layout, convert, n, distance):
+    pairs = LayoutPairs(
+        q_layout=q_layout, k_layout=k_layout, convert=convert, n=n, distance=distance
+    )
+    assert pairs.m == n - distance
+    score = by_the_oracle(pairs, q_layout, k_layout, convert=convert)
+    right = by_the_oracle(pairs, "interleaved", "interleaved", convert=False)
+    assert pairs.score == pytest.approx(score, abs=1e-12)
+    assert pairs.reference == pytest.approx(right, abs=1e-12)
+    assert pairs.error == pytest.approx(score - right, abs=1e-12)
+    rotated = (torch.tensor(x) for x in (pairs.q_rotated, pairs.k_rotated))
+    assert torch.dot(*rotated).item() == pytest.approx(score, abs=1e-6)
+
+
+@pytest.mark.parametrize("convert", [False, True])
+def test_equal_layouts_stand_still_and_mixed_ones_move(convert):
+    for layout in LAYOUTS:
+        same = LayoutPairs(q_layout=layout, k_layout=layout, convert=convert)
+        assert same.drift < 1e-12
+    for q_layout, k_layout in (LAYOUTS, LAYOUTS[::-1]):
+        mixed = LayoutPairs(q_layout=q_layout, k_layout=k_layout, convert=convert)
+        assert mixed.drift > 5
+        scores = []
+        for n in range(25):
+            mixed.n = n
+            scores.append(mixed.score)
+        assert mixed.drift == pytest.approx(max(scores) - min(scores), abs=1e-12)
+
+
+def test_the_first_state_is_the_lesson():
+    pairs = LayoutPairs()
+    assert (pairs.q_layout, pairs.k_layout, pairs.convert) == ("interleaved", "half", False)
+    assert (pairs.m, pairs.n) == (10, 6)
+    assert round(pairs.score, 2) == -0.77
+    assert round(pairs.reference, 2) == 4.17
+
+
+def test_only_converted_vectors_keep_the_score_in_the_other_layout():
+    pairs = LayoutPairs(q_layout="half", k_layout="half")
+    assert abs(pairs.error) > 1
+    pairs.convert = True
+    assert pairs.error == pytest.approx(0, abs=1e-12)
+
+
+def test_at_position_0_a_mix_does_not_show():
+    pairs = LayoutPairs(n=0, distance=0)
+    assert pairs.error == 0
+    pairs.convert = True
+    assert abs(pairs.error) > 1
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("q_layout", "neox", 'q_layout must be "interleaved" or "half", got \'neox\''),
+        ("k_layout", "", 'k_layout must be "interleaved" or "half", got \'\''),
+        ("n", -1, r"n must lie in \[0, 24\] tokens, got -1"),
+        ("n", 25, r"n must lie in \[0, 24\] tokens, got 25"),
+        ("distance", 1, r"distance must lie in \[-8, 0\] tokens, got 1"),
+        ("distance", -9, r"distance must lie in \[-8, 0\] tokens, got -9"),
+        ("q", [1.0] * 7, "q must have 8 numbers, got 7"),
+        ("k", [1.0] * 7 + [2.5], "numbers of k must have size at most 2, got 2.5"),
+        ("k", [math.nan] * 8, "numbers of k must have size at most 2, got nan"),
+    ],
+)
+def test_the_widget_refuses(name, value, message):
+    with pytest.raises(traitlets.TraitError, match=message):
+        LayoutPairs(**{name: value})
+    pairs = LayoutPairs()
+    before = getattr(pairs, name)
+    with pytest.raises(traitlets.TraitError, match=message):
+        setattr(pairs, name, value)
+    assert getattr(pairs, name) == before
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("n", 0), ("n", 24), ("distance", -8), ("distance", 0), ("q", [-2.0] * 8)]
+)
+def test_the_widget_takes_the_edge_of_its_rules(name, value):
+    assert getattr(LayoutPairs(**{name: value}), name) == value
+
+
+def test_words_stand_in_the_table_only():
+    source = Path(__file__).with_name("widget.js").read_text("utf-8")
+    table, code = re.fullmatch(r"(.*?^};\n)(.*)", source, re.DOTALL | re.MULTILINE).groups()
+    used = set(re.findall(r"\bwords\.(\w+)", code))
+    assert used == set(re.findall(r"^    (\w+):", table, re.MULTILINE))
+
+
+def test_the_bundle_is_one_small_module_that_reads_every_trait():
+    source = base.bundle("layout_pairs")
+    assert re.findall(r"https?://[^\"'\s]+", source) == ["http://www.w3.org/2000/svg"]
+    assert len(source.encode()) < 40_000
+    own = set(LayoutPairs().keys) - set(base.RopeWidget().keys)
+    assert own == {
+        *("q_layout", "k_layout", "convert", "n", "distance", "q", "k"),
+        *("base", "max_position", "max_distance"),
+    }
+    assert all(f'model.get("{trait}")' in source for trait in own)

@@ -1,0 +1,71 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+
+import * as widget from "./widget.js";
+const near = (actual, expected) => assert.ok(Math.abs(actual - expected) < 1e-9, `${actual} is not ${expected}`);
+const inverse = widget.inverseFrequencies(16, 100);
+const ones = Array(8).fill(1);
+const aimed = (distance, pairs = 8) => ({
+  amplitudes: ones,
+  starts: widget.aimAngles(distance, inverse),
+  inverse,
+  pairs,
+});
+const all = (state) => Array.from({ length: 65 }, (_, i) => widget.scoreAt(state, i - 32));
+
+test("frequencies fall by the same factor from pair to pair, from 1 rad per token", () => {
+  near(inverse[0], 1);
+  near(inverse[4], 0.1);
+  near(inverse[7] / inverse[6], inverse[1] / inverse[0]);
+});
+
+test("aimed clocks are all at their top at the distance, and only there", () => {
+  const scores = all(aimed(-7));
+  near(scores[25], 8);
+  assert.equal(scores.filter((score) => score > 7.5).length, 1);
+  for (const start of aimed(-32).starts) assert.ok(Math.abs(start) <= Math.PI);
+});
+
+test("an aim is recognized from the starts, and a moved clock spoils it", () => {
+  for (const distance of [-32, -7, 0, 5, 32]) {
+    assert.equal(widget.aimedAt(aimed(distance).starts, inverse, 8), distance);
+  }
+  const starts = aimed(-7).starts.with(3, 1);
+  assert.equal(widget.aimedAt(starts, inverse, 8), null);
+  assert.equal(widget.aimedAt(starts, inverse, 3), -7);
+});
+
+test("a key behind has a negative distance, and its clock starts ahead by as much", () => {
+  const [part] = widget.contributions({ amplitudes: [0.5], starts: [0.3], inverse: [0.2], pairs: 1 }, -4);
+  near(part, 0.5 * Math.cos(0.3 - 0.8));
+});
+
+test("pairs that are off add nothing", () => {
+  assert.equal(widget.contributions(aimed(-7, 3), 4).length, 3);
+  near(widget.scoreAt(aimed(-7, 3), -7), 3);
+});
+
+test("of equal scores the nearest is the peak, behind before ahead", () => {
+  assert.equal(widget.bestOf(Array(65).fill(1)), 0);
+  const two = Array(65).fill(0).with(32 - 5, 2).with(32 + 5, 2).with(0, 2);
+  assert.equal(widget.bestOf(two), -5);
+});
+
+test("the rival stands on another hill, and a lone hill has none", () => {
+  const scores = Array.from({ length: 65 }, (_, i) => -Math.abs(i - 25));
+  assert.ok(Number.isNaN(widget.rivalOf(scores, -7)));
+  scores[60] = -1.5;
+  assert.equal(widget.rivalOf(scores, -7), 28);
+  near(widget.besideOf(scores, -7), -1);
+  near(widget.besideOf(scores, 32), -38);
+});
+
+test("the sentence says what is seen", () => {
+  const seen = { total: 8, aim: -7, on: 8, best: 8, beside: 7.3, next: 3.9 };
+  assert.equal(widget.lessonKind(seen), "peak");
+  assert.equal(widget.lessonKind({ ...seen, next: 7 }), "rival");
+  assert.equal(widget.lessonKind({ ...seen, beside: 7.9, next: NaN }), "level");
+  assert.equal(widget.lessonKind({ ...seen, on: 1 }), "one");
+  assert.equal(widget.lessonKind({ ...seen, aim: null }), "apart");
+  assert.equal(widget.lessonKind({ ...seen, total: 0 }), "nothing");
+});

@@ -1,0 +1,143 @@
+"""The Sphinx extension: colored formulae, figures as data, one palette."""
+
+import json
+import os
+from types import SimpleNamespace
+
+import pytest
+from myst_nb.core.render import get_mime_priority
+
+from ropebook import palette, site
+from ropebook.exercises import RUN_SOLUTIONS
+
+
+@pytest.mark.parametrize(
+    ("tex", "letters"),
+    [
+        (r"\mathbf{q}_m \cdot \mathbf{k}_n", "qmkn"),
+        (r"R((n - m)\theta)", ["n", "m", r"\theta"]),
+        (r"e^{im\theta}", ["m", r"\theta"]),
+        (r"\cos\theta_i", [r"\theta"]),
+        (r"\text{queries and keys, m and n}", []),
+        (r"\begin{matrix} a & b \\ c & d \end{matrix}", []),
+        (r"\operatorname{Re} \sin \min \mathrm{kn}", []),
+    ],
+)
+def test_a_letter_is_colored_where_it_is_a_symbol_and_not_in_a_word(tex, letters):
+    colored = site.color_tex(tex)
+    for letter in letters:
+        assert f"{{{letter}}}}}" in colored
+    assert colored.count(r"\class") == len(letters)
+    plain = colored
+    for thing in ("q", "k", "position", "angle"):
+        plain = plain.replace(rf"{{\class{{rope-{thing}}}", "")
+    for letter in letters:
+        plain = plain.replace(f"{{{letter}}}}}", letter)
+    assert plain == tex
+
+
+@pytest.fixture
+def in_the_book(monkeypatch):
+    """What `setup` does to the process that builds the book; undone after the test."""
+    name = "mime_priority_overrides"
+    monkeypatch.setattr(site.PlotlyRenderer, name, getattr(site.PlotlyRenderer, name))
+    monkeypatch.setenv(RUN_SOLUTIONS, "")
+    app = SimpleNamespace(connect=lambda *_, **__: None)
+    return lambda: site.setup(app)
+
+
+def rendered(layout):
+    warnings = []
+    logger = SimpleNamespace(warning=lambda message, **_: warnings.append(message))
+    data = SimpleNamespace(
+        mime_type=site.PLOTLY_MIME,
+        line=1,
+        content={"data": [{"line": {"color": "#0072B2"}, "name": "</script>"}], "layout": layout},
+    )
+    (node,) = site.PlotlyRenderer.handle_mime(SimpleNamespace(logger=logger), data, False)
+    return node.astext(), warnings
+
+
+def test_a_figure_becomes_data_in_palette_colors_with_its_words(in_the_book):
+    in_the_book()
+    html, warnings = rendered({"meta": {"alt": 'a "b"', "caption": "c < d"}, "height": 300})
+    assert not warnings
+    assert 'aria-label="a &quot;b&quot;"' in html and "c &lt; d" in html
+    assert "var(--rope-q)" in html and "#0072B2" not in html
+    body = html.split(f'<script type="{site.PLOTLY_MIME}">')[1].split("</script>")[0]
+    assert json.loads(body)["data"][0]["name"] == "</script>"
+
+
+@pytest.mark.parametrize("missing", ["alt", "caption"])
+def test_a_figure_without_words_is_a_warning(in_the_book, missing):
+    in_the_book()
+    words = {"alt": "a", "caption": "c"}
+    del words[missing]
+    _, warnings = rendered({"meta": words})
+    assert warnings == [
+        f"a Plotly figure has no {missing}: pass it through ropebook.figures.describe"
+    ]
+
+
+def test_other_outputs_are_left_to_others(in_the_book):
+    in_the_book()
+    data = SimpleNamespace(mime_type="text/html")
+    assert site.PlotlyRenderer.handle_mime(None, data, False) is None
+
+
+def test_figures_of_another_book_are_left_to_it(in_the_book):
+    figure = SimpleNamespace(mime_type=site.PLOTLY_MIME)
+    assert site.PlotlyRenderer.handle_mime(None, figure, False) is None
+    assert site.PLOTLY_MIME not in get_mime_priority("html", ())
+    in_the_book()
+    order = get_mime_priority("html", ())
+    assert order.index(site.PLOTLY_MIME) < order.index("text/html")
+
+
+def test_notebooks_of_the_book_run_with_their_solutions(in_the_book):
+    in_the_book()
+    assert os.environ[RUN_SOLUTIONS]
+
+
+def test_a_page_keeps_the_states_of_the_widgets_that_it_shows():
+    states = {
+        "a": {"state": {"layout": "IPY_MODEL_b"}},
+        "b": {"state": {"style": ["IPY_MODEL_c", "IPY_MODEL_gone"]}},
+        "c": {"state": {}},
+        "d": {"state": {"layout": "IPY_MODEL_e"}},
+        "e": {"state": {}},
+    }
+    assert list(site.shown_states(states, {"a", "elsewhere"})) == ["a", "b", "c"]
+    assert list(site.shown_states(states, {"e"})) == ["e"]
+    assert site.shown_states(states, set()) == {}
+
+
+def contrast(one, other):
+    def luminance(color):
+        channels = [int(color[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+        linear = [c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+        return sum(weight * c for weight, c in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+
+    light, dark = sorted((luminance(one), luminance(other)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+@pytest.mark.parametrize(
+    ("things", "page"),
+    [(palette.LIGHT, palette.LIGHT_PAGE), (palette.DARK, palette.DARK_PAGE)],
+    ids=["light", "dark"],
+)
+def test_text_can_be_read_and_marks_can_be_seen_on_page_and_panel(things, page):
+    for shades in things.values():
+        for ground in (page["page"], page["panel"]):
+            assert contrast(shades["text"], ground) >= 4.5
+            assert contrast(shades["mark"], ground) >= 2
+    assert contrast(page["ink"], page["panel"]) >= 7
+
+
+def test_light_and_dark_name_the_same_things():
+    assert list(palette.LIGHT) == list(palette.DARK)
+    assert list(palette.LIGHT_PAGE) == list(palette.DARK_PAGE)
+    css = palette.css()
+    for name in [*palette.LIGHT, *palette.LIGHT_PAGE]:
+        assert css.count(f"--rope-{name}:") == 2

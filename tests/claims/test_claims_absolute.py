@@ -1,0 +1,274 @@
+"""The sources' claims about absolute encodings, each decided: true, false or imprecise."""
+
+import itertools
+import math
+
+import pytest
+import sympy as sp
+import torch
+
+from ropebook.symbolic import assert_equal, m, n, rotation, theta
+from ropelib.encodings import (
+    Alibi,
+    LearnedAbsolute,
+    PositionEncoding,
+    Shaw,
+    Sinusoidal,
+    T5Bias,
+    extend_hierarchically,
+    shift_matrix,
+    sinusoids,
+)
+from ropelib.frequencies import inv_freq
+
+
+def codes(places, d=64, base=10_000.0):
+    return sinusoids(places, d, base=base, dtype=torch.float64)
+
+
+def by_dimension(places, d, base=10_000.0):
+    j = torch.arange(d)
+    angles = places[:, None] * base ** (-2 * j.double() / d)
+    return torch.where(j % 2 == 0, angles.sin(), angles.cos())
+
+
+def bits(place, count=4):
+    return [place >> i & 1 for i in range(count)]
+
+
+def likeness(distance, d):
+    return (torch.as_tensor(distance).double()[..., None] * inv_freq(d)).cos().mean(-1)
+
+
+def spread(values):
+    return float(values.max() - values.min())
+
+
+@pytest.mark.parametrize("d", [4, 64, 512])
+def test_the_code_is_a_sine_and_a_cosine_per_pair_of_one_frequency(d):
+    """S000-9, S001-3, S001-4, true; S000-10, imprecise: i counts pairs, not dimensions."""
+    for place in (0, 1, 17, 1000):
+        code = codes(torch.tensor([place]), d)[0].tolist()
+        for i in range(d // 2):
+            angle = place / 10_000 ** (2 * i / d)
+            assert math.isclose(code[2 * i], math.sin(angle), abs_tol=1e-10)
+            assert math.isclose(code[2 * i + 1], math.cos(angle), abs_tol=1e-10)
+
+
+def test_the_dimension_in_the_exponent_leaves_no_pair_and_no_shift():
+    """S002-9, false, with the formula by pair as its control."""
+    places = torch.arange(64)
+    for code, is_right in ((codes, True), (by_dimension, False)):
+        here, there = code(places, 8, 100.0), code(places + 5, 8, 100.0)
+        best = torch.linalg.lstsq(here, there).solution
+        pairs = here.unflatten(-1, (4, 2)).square().sum(-1)
+        assert ((here @ best - there).abs().max() < 1e-10) == is_right
+        assert bool(torch.allclose(pairs, torch.ones_like(pairs))) == is_right
+
+
+def test_the_dimension_in_the_exponent_stretches_the_wavelengths_almost_to_the_square():
+    """S002-9, false."""
+    slowest_by_pair = 1 / inv_freq(512)[-1]
+    assert 9000 < slowest_by_pair < 10_000
+    code = by_dimension(torch.tensor([10**5]), 512)[0]
+    assert code[-1] > 0.999, "a wave of 6e8 tokens has hardly moved after 1e5"
+    assert 10_000 ** (2 * 511 / 512) > 9e7
+
+
+@pytest.mark.parametrize(
+    ("d", "least"), [(2, 1e-5), (8, 0.6), (32, 1.1), (128, 1.9)], ids=lambda x: str(x)
+)
+def test_no_two_places_share_a_code(d, least):
+    """S000-11, S001-7, true; one pair alone is unique by little, several by much."""
+    assert torch.pdist(codes(torch.arange(1024), d)).min() > least
+
+
+def test_fractions_of_the_length_change_with_the_length_and_sinusoids_do_not():
+    """S001-5, S001-8, true."""
+    assert 5 / (11 - 1) != 5 / (21 - 1)
+    short, long = codes(torch.arange(11)), codes(torch.arange(21))
+    assert torch.equal(short, long[:11])
+
+
+def test_raw_integers_outgrow_every_word():
+    """S001-6, true; the sinusoids' length is sqrt(d / 2) everywhere."""
+    places = torch.arange(4096)
+    assert places[-1] > 100 * 64**0.5
+    lengths = codes(places).norm(dim=-1)
+    assert torch.allclose(lengths, torch.full_like(lengths, 32**0.5))
+
+
+def test_the_binary_table_counts_and_its_lowest_digit_alternates_fastest():
+    """S001-9, S001-10, true."""
+    table = [bits(place) for place in range(16)]
+    assert [sum(bit << i for i, bit in enumerate(row)) for row in table] == list(range(16))
+    changes = [sum(a[i] != b[i] for a, b in itertools.pairwise(table)) for i in range(4)]
+    assert changes == [15, 7, 3, 1]
+
+
+def test_sinusoids_are_like_the_binary_counter_and_are_not_it():
+    """S001-11, imprecise: the ratio of periods is 2 there and base ** (2 / d) here."""
+    for i in range(4):
+        wave = [-math.sin(2 * math.pi * (place + 0.5) / 2 ** (i + 1)) for place in range(16)]
+        assert [int(height > 0) for height in wave] == [bits(place)[i] for place in range(16)]
+    frequencies = inv_freq(512)
+    assert math.isclose(frequencies[0] / frequencies[1], 10_000 ** (2 / 512))
+    assert max(abs(math.sin(math.pi * place)) for place in range(1000)) < 1e-12
+
+
+def test_neighbors_are_most_alike_among_near_places():
+    """S001-19, true: wherever one stands, one step on is more alike than two or more."""
+    products = codes(torch.arange(256), 512) @ codes(torch.arange(256), 512).T
+    for step in range(2, 64):
+        assert products.diagonal(1).min() > products.diagonal(step).max()
+
+
+def test_moving_on_is_one_linear_map_of_turns():
+    """S001-20's mathematics, S001-32, S001-33, S001-88, true."""
+    angles = sp.symbols("i j", real=True)
+    for function in (sp.sin, sp.cos):
+        i, j = angles
+        expanded = {
+            sp.sin: sp.sin(i) * sp.cos(j) + sp.cos(i) * sp.sin(j),
+            sp.cos: sp.cos(i) * sp.cos(j) - sp.sin(i) * sp.sin(j),
+        }[function]
+        assert_equal(function(i + j), expanded)
+    here = sp.Matrix([sp.cos(m * theta), sp.sin(m * theta)])
+    there = sp.Matrix([sp.cos((m + n) * theta), sp.sin((m + n) * theta)])
+    assert_equal(rotation(n * theta) * here, there)
+    places = torch.arange(500)
+    moved = codes(places) @ shift_matrix(37, 64).T
+    assert torch.allclose(moved, codes(places + 37), atol=1e-11)
+
+
+def test_bare_codes_know_the_distance_and_projected_ones_lose_the_guarantee():
+    """S000-12, S004-3, imprecise; S001-25, its first half: what is relative is implicit."""
+    code = codes(torch.arange(128))
+    generator = torch.Generator().manual_seed(0)
+    to_q, to_k = torch.randn(2, 64, 16, generator=generator, dtype=torch.float64) / 8
+    bare, projected = code @ code.T, (code @ to_q) @ (code @ to_k).T
+    assert spread(bare.diagonal(7)) < 1e-10
+    assert spread(projected.diagonal(7)) > 1
+    back = code @ shift_matrix(3, 64) @ code.T  # the possibility: W_Q = I, W_K = T(3)
+    assert torch.equal(back.argmax(-1)[3:], torch.arange(125))
+
+
+def test_the_dot_product_fades_on_average_and_has_no_limit():
+    """S001-26, imprecise."""
+    walk = likeness(torch.arange(2001), 128)
+    assert 900 < (walk.diff() > 0).sum() < 1100, "about every second step away is a step up"
+    decades = [likeness(torch.arange(10**i, 10 ** (i + 1)), 128).mean() for i in range(4)]
+    assert decades == sorted(decades, reverse=True)
+    assert likeness(6283, 8) > 0.995
+    assert likeness(169_646, 8) > 0.99999
+
+
+def test_sinusoids_are_defined_everywhere_and_a_table_is_not():
+    """S000-14, false; S001-36, S001-31's premise, true; S000-13 is about training."""
+    anywhere = torch.tensor([2.5, -3.0, 1e7])
+    assert sinusoids(anywhere, 64).isfinite().all()
+    with pytest.raises(ValueError, match="no row in a learned table of 512"):
+        LearnedAbsolute(512, 8).embed(torch.zeros(1, 8), torch.tensor([512]))
+
+
+def test_later_dimensions_are_near_0_and_1_only_for_slow_hands_at_early_places():
+    """S001-30, imprecise."""
+
+    def share(place):
+        code = codes(torch.tensor([place]), 512)[0].unflatten(0, (-1, 2))
+        near = (code[:, 0].abs() < 0.1) & (code[:, 1] > 0.99)
+        return near[128:].double().mean()  # the later half of the hands
+
+    assert share(10) > 0.95
+    assert share(1000) < 0.05
+
+
+def test_the_codes_are_added_to_the_words_and_depend_on_the_place_alone():
+    """S000-8, S001-27, S001-34, S002-8, true; S002-10, imprecise: W is one constant matrix."""
+    generator = torch.Generator().manual_seed(0)
+    words, other = torch.randn(2, 5, 8, generator=generator)
+    places = torch.tensor([3, 1, 4, 0, 2])
+    for encoding in (Sinusoidal(8), LearnedAbsolute(16, 8)):
+        added = encoding.embed(words, places) - words
+        assert torch.allclose(added, encoding.embed(other, places) - other, atol=1e-6)
+    assert next(LearnedAbsolute(16, 8).parameters()).requires_grad
+    assert not [*Sinusoidal(8).parameters()]
+
+
+def test_adding_costs_one_row_per_word_and_relative_schemes_one_number_per_pair():
+    """S001-29, true: an absolute encoding leaves the scores alone."""
+
+    def hooks(kind):
+        return {hook for hook in vars(PositionEncoding) if hook in vars(kind)} - {"__init__"}
+
+    assert "score_bias" not in hooks(Sinusoidal) | hooks(LearnedAbsolute)
+    for kind in (Shaw, T5Bias, Alibi):
+        assert "score_bias" in hooks(kind)
+
+
+def test_appending_contains_adding_and_needs_more_parameters():
+    """S001-12, S001-18, true."""
+    generator = torch.Generator().manual_seed(0)
+    word, code = torch.randn(2, 8, generator=generator)
+    blocks = torch.randn(2, 4, 8, generator=generator)
+    appended = torch.cat([*blocks], dim=1) @ torch.cat([word, code])
+    assert torch.allclose(appended, blocks[0] @ word + blocks[1] @ code, atol=1e-5)
+    same = torch.cat([blocks[0], blocks[0]], dim=1) @ torch.cat([word, code])
+    assert torch.allclose(same, blocks[0] @ (word + code), atol=1e-5)
+    assert torch.cat([*blocks], dim=1).numel() == 2 * blocks[0].numel()
+    padded_word, padded_code = torch.cat([word, 0 * code]), torch.cat([0 * word, code])
+    assert padded_word @ padded_code == 0
+
+
+def test_the_joint_matrix_has_the_rank_of_the_head_at_most():
+    """S001-13, imprecise; S002-47: with one head, W is d x d."""
+    generator = torch.Generator().manual_seed(0)
+    to_q, to_k = torch.randn(2, 64, 512, generator=generator, dtype=torch.float64)
+    x, y = torch.randn(2, 512, generator=generator, dtype=torch.float64)
+    assert torch.isclose((to_q @ x) @ (to_k @ y), x @ (to_q.T @ to_k) @ y)
+    assert torch.linalg.matrix_rank(to_q.T @ to_k) == 64
+
+
+def test_the_score_is_the_sum_of_four_terms():
+    """S001-14, true; S001-15, its mathematics: one joint matrix in all four."""
+    generator = torch.Generator().manual_seed(0)
+    x, y, e, f = torch.randn(4, 32, generator=generator, dtype=torch.float64)
+    joint = torch.randn(32, 32, generator=generator, dtype=torch.float64)
+    four = [a @ joint @ b for a in (x, e) for b in (y, f)]
+    assert torch.isclose((x + e) @ joint @ (y + f), sum(four))
+
+
+def test_random_directions_are_nearly_orthogonal_and_codes_use_few():
+    """S001-16, true; S001-17, S001-89 stay open: trained words are not measured here."""
+    generator = torch.Generator().manual_seed(0)
+    for d in (64, 512, 2048):
+        a, b = torch.randn(2, 3000, d, generator=generator)
+        cosine = torch.cosine_similarity(a, b, dim=-1).abs().mean()
+        assert math.isclose(cosine, math.sqrt(2 / (math.pi * d)), rel_tol=0.06)
+    energy = torch.linalg.svdvals(codes(torch.arange(512), 512)).square().cumsum(0)
+    assert (energy < 0.99 * energy[-1]).sum() + 1 == 109
+
+
+def test_detr_has_fixed_sines_for_places_and_learns_its_queries():
+    """S001-35, false; S001-28, S004-2: both kinds, sinusoidal and learned, are in use."""
+    from transformers import BertConfig, DetrConfig, GPT2Config
+    from transformers.models.detr.modeling_detr import DetrSinePositionEmbedding
+
+    assert DetrConfig().position_embedding_type == "sine"
+    assert not [*DetrSinePositionEmbedding(16).parameters()]
+    assert (BertConfig().max_position_embeddings, GPT2Config().n_positions) == (512, 1024)
+
+
+def test_a_table_of_n_rows_gives_n_squared_codes_unless_alpha_is_a_half():
+    """S001-37, depends: the codes are there; how good a model is with them is not shown."""
+    generator = torch.Generator().manual_seed(0)
+    table = torch.randn(16, 32, generator=generator, dtype=torch.float64)
+    longer = extend_hierarchically(table, alpha=0.4)
+    assert longer.shape == (256, 32)
+    assert torch.allclose(longer[:16], table)
+    assert torch.pdist(longer).min() > 0.1
+    units = (table - 0.5 * table[0]) / 0.5
+    halves = (0.5 * units[:, None] + 0.5 * units[None, :]).flatten(0, 1)
+    assert torch.equal(halves[16 * 5 + 3], halves[16 * 3 + 5])
+    with pytest.raises(ValueError, match="not be 1/2"):
+        extend_hierarchically(table, alpha=0.5)

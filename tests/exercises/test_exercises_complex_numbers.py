@@ -1,0 +1,158 @@
+"""The exercises of Complex numbers rotate: right in any form, each misconception by its name."""
+
+import cmath
+import math
+
+import numpy as np
+import pytest
+import sympy as sp
+import torch
+
+from ropebook.exercises import check
+
+
+def from_matrix(matrix):
+    (a, minus_b), (b, d) = matrix
+    if a != d or minus_b != -b:
+        raise ValueError("outside")
+    return complex(a, b)
+
+
+def by_arccosine(a, b):
+    angle = math.acos(a / math.hypot(a, b))
+    return angle if b >= 0 else -angle
+
+
+def by_arctangent(a, b):
+    if a == 0:
+        return math.copysign(math.pi / 2, b)
+    angle = math.atan(b / a)
+    if a > 0:
+        return angle
+    return angle + math.pi if b >= 0 else angle - math.pi
+
+
+def step(twelfths):
+    return cmath.exp(1j * math.pi / 6 * twelfths)
+
+
+RIGHT = [
+    ("multiply by hand", 5 + 5j),
+    ("multiply by hand", (5, 5)),
+    ("multiply by hand", [5.0, 5.0]),
+    ("multiply by hand", np.array([5, 5])),
+    ("multiply by hand", torch.tensor([5.0, 5.0])),
+    ("multiply by hand", torch.tensor(5.0 + 5.0j)),
+    ("multiply by hand", sp.expand((1 + 2 * sp.I) * (3 - sp.I))),
+    ("turn one onto the other", 0.6 + 0.8j),
+    ("turn one onto the other", (0.6, 0.8)),
+    ("turn one onto the other", (1 + 3j) / (3 + 1j)),
+    ("turn one onto the other", sp.Rational(3, 5) + sp.Rational(4, 5) * sp.I),
+    ("back from a matrix", from_matrix),
+    ("back from a matrix", lambda matrix: (from_matrix(matrix).real, from_matrix(matrix).imag)),
+    ("angle in every quadrant", by_arccosine),
+    ("angle in every quadrant", by_arctangent),
+    ("twelve directions", step(5)),
+    ("twelve directions", (-0.866, 0.5)),
+    ("twelve directions", sp.exp(sp.I * sp.pi * 5 / 6)),
+    ("enough small steps", 124),
+    ("enough small steps", 124.0),
+]
+WRONG = [
+    ("multiply by hand", (3, -2), "coordinate by coordinate"),
+    ("multiply by hand", 1 + 5j, "what is i times i"),
+    ("multiply by hand", 1 + 7j, "multiplied by 3 + i"),
+    ("multiply by hand", 1 - 7j, "dot and cross product"),
+    ("multiply by hand", 4 + 1j, "That is the sum"),
+    ("multiply by hand", -5 + 5j, "direction is not"),
+    ("multiply by hand", 2 + 0j, "Lengths multiply: the square of yours is 4,"),
+    ("multiply by hand", (1, 2, 3), "expected two numbers"),
+    ("multiply by hand", "5+5j", "not the text"),
+    ("turn one onto the other", (3 + 1j) / (1 + 3j), "the wrong way round"),
+    ("turn one onto the other", 6 + 8j, "length squared"),
+    ("turn one onto the other", (1 + 3j) * (3 + 1j), "You multiplied the two"),
+    ("turn one onto the other", 1j, "was it by 3 - i"),
+    ("turn one onto the other", 1, "takes (3, 1) to (3, 1)"),
+    ("back from a matrix", lambda matrix: None, "returned None"),
+    ("back from a matrix", lambda matrix: from_matrix(matrix).conjugate(), "lower left corner"),
+    ("back from a matrix", lambda matrix: 1 + 1j, "you return (1+1j)"),
+    ("back from a matrix", lambda matrix: complex(matrix[0][0], matrix[1][0]), "accept a mirror"),
+    (
+        "back from a matrix",
+        lambda matrix: from_matrix([matrix[0], [matrix[1][0], matrix[0][0]]]),
+        "accept a mirror",
+    ),
+    ("angle in every quadrant", lambda a, b: math.atan(b / a), "the opposite arrow"),
+    (
+        "angle in every quadrant",
+        lambda a, b: by_arctangent(a, b) if a > 0 or b > 0 else math.atan(b / a) - math.pi,
+        "you divide by zero",
+    ),
+    ("angle in every quadrant", lambda a, b: math.acos(a / math.hypot(a, b)), "above the"),
+    ("angle in every quadrant", lambda a, b: by_arccosine(a, b) % math.tau, "outside the range"),
+    (
+        "angle in every quadrant",
+        lambda a, b: by_arccosine(a, b) if b or a > 0 else -math.pi,
+        "outside the range",
+    ),
+    ("angle in every quadrant", lambda a, b: math.degrees(by_arccosine(a, b)), "in degrees"),
+    ("angle in every quadrant", lambda a, b: 0.3, "is not its angle"),
+    ("angle in every quadrant", lambda a, b: None, "returned None"),
+    ("twelve directions", 0.9 * step(5), "spiral inward"),
+    ("twelve directions", 1.1 * step(5), "spiral outward"),
+    ("twelve directions", cmath.exp(2.5j), "not whole"),
+    ("twelve directions", step(-5), "clockwise"),
+    ("twelve directions", step(7), "clockwise"),
+    ("twelve directions", step(1), "more than a quarter turn"),
+    ("twelve directions", 1j, "more than a quarter turn"),
+    ("twelve directions", step(4), "visit 3 directions"),
+    ("twelve directions", step(6), "to and fro"),
+    ("enough small steps", 123, "the length is 1.01008."),
+    ("enough small steps", 125, "fewer will do"),
+    ("enough small steps", 247, "half of that"),
+    ("enough small steps", 246, "half of that"),
+    ("enough small steps", 123.4, "whole number"),
+    ("enough small steps", 0, "whole number"),
+]
+
+
+@pytest.mark.parametrize(("name", "answer"), RIGHT)
+def test_a_right_answer_is_accepted_in_any_form(name, answer):
+    verdict = check(name, answer)
+    assert verdict, verdict
+
+
+@pytest.mark.parametrize(("name", "answer", "hint"), WRONG)
+def test_a_misconception_gets_its_own_hint(name, answer, hint):
+    verdict = check(name, answer)
+    assert not verdict
+    assert hint in verdict.message
+
+
+@pytest.mark.parametrize(
+    ("matrix", "name"),
+    [
+        ([[1, 0], [0, -1]], "a mirror"),
+        ([[0, 1], [1, 0]], "the other mirror"),
+        ([[2, 0], [0, 1]], "stretches one axis"),
+        ([[1, 1], [0, 1]], "a shear"),
+        ([[1, -2], [2, 3]], "diagonal does not agree"),
+    ],
+)
+def test_a_way_back_that_lets_one_outsider_in_is_caught(matrix, name):
+    def too_kind(given):
+        return 1j if given == matrix else from_matrix(given)
+
+    assert name in check("back from a matrix", too_kind).message
+
+
+def test_no_hint_gives_the_answer_away():
+    answers = {
+        "multiply by hand": ("5 + 5", "(5, 5)"),
+        "turn one onto the other": ("0.6", "0.8"),
+        "twelve directions": ("150",),
+        "enough small steps": ("124",),
+    }
+    for name, wrong, _ in WRONG:
+        for answer in answers.get(name, ()):
+            assert answer not in check(name, wrong).message

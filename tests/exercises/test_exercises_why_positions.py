@@ -1,0 +1,192 @@
+"""The exercises on attention without positions: right in any form, each misconception its hint."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from torch.nn import functional as F
+
+from ropebook.exercises import check
+from ropebook.experiments.transformer import Transformer
+from ropelib.attention import attention
+from ropelib.encodings import NoPosition
+
+SHUFFLED = ((0.6, 0.8), (0.75, 0.75), (0.8, 0.6))
+CAUSAL = ((0, 1), (2 / 3, 1), (0.8, 0.6))
+ZEROS, ONLY_LAST = torch.zeros(3, 1), torch.tensor([[0.0], [0.0], [1.0]])
+
+
+def equivariant(layer, seq_len=16, width=4, trials=6, seed=0):
+    generator = torch.Generator().manual_seed(seed)
+    for _ in range(trials):
+        x = torch.randn(seq_len, width, generator=generator).double()
+        order = torch.randperm(seq_len, generator=generator)
+        if not torch.allclose(layer(x)[order], layer(x[order]), atol=1e-9):
+            return False
+    return True
+
+
+RIGHT = [
+    ("outputs after a shuffle", SHUFFLED),
+    ("outputs after a shuffle", np.array(SHUFFLED)),
+    ("outputs after a shuffle", torch.tensor(SHUFFLED)),
+    ("causal by hand", CAUSAL),
+    ("causal by hand", [list(pair) for pair in CAUSAL]),
+    ("read the position", lambda output: round(1 / output) - 1),
+    ("read the position", lambda output: round(1 / output - 1)),
+    ("read the position", lambda output: torch.tensor(1 / output).round() - 1),
+    ("how many answers", (1, 1, 6)),
+    ("how many answers", [1, 1, 6]),
+    ("is it equivariant", equivariant),
+    ("count a word", (ZEROS, ZEROS, ONLY_LAST)),
+    ("count a word", ([[0], [0], [0]], [[1], [2], [3]], [[0], [0], [1]])),
+    ("count a word", (torch.ones(3, 2), torch.ones(3, 2), ONLY_LAST)),
+]
+WRONG = [
+    ("outputs after a shuffle", ((0.8, 0.6), (0.6, 0.8), (0.75, 0.75)), "old order"),
+    ("outputs after a shuffle", CAUSAL, "no mask"),
+    ("outputs after a shuffle", ((0, 1), (1, 1), (1, 0)), "words themselves"),
+    ("outputs after a shuffle", ((0.75, 0.75), (0.6, 0.8), (0.8, 0.6)), "not in the order"),
+    ("outputs after a shuffle", ((0, 0),) * 3, "computed anew"),
+    ("outputs after a shuffle", (0.6, 0.8), "expected 3 pairs"),
+    ("causal by hand", SHUFFLED, "sees every other"),
+    ("causal by hand", ((0.6, 0.8), (1, 2 / 3), (1, 0)), "other way round"),
+    ("causal by hand", ((0, 0.4), (1 / 2, 3 / 4), (0.8, 0.6)), "sum to 1"),
+    ("causal by hand", ((0, 1), (0.5, 1), (0.8, 0.6)), "你 again: at position 1"),
+    ("causal by hand", ((1, 0), (2 / 3, 1), (0.8, 0.6)), "喜欢 again: at position 0"),
+    ("read the position", lambda output: 1 / output - 1, "round too"),
+    ("read the position", lambda output: round(1 / output), "One too many"),
+    ("read the position", lambda output: int(1 / output) - 1, "cutting off"),
+    ("read the position", lambda output: 3, "How many words"),
+    ("read the position", lambda output: None, "returned None"),
+    ("how many answers", (6, 6, 6), "Without a mask"),
+    ("how many answers", (3, 1, 6), "Without a mask"),
+    ("how many answers", (1, 6, 6), "the three words in an order"),
+    ("how many answers", (1, 3, 6), "came last"),
+    ("how many answers", (1, 1, 1), "no longer the words"),
+    ("how many answers", (1, 1, 3), "not only the first"),
+    ("how many answers", (1, 1, 2), "not only the first"),
+    ("how many answers", (1, 1, 9), "only so many orders"),
+    ("how many answers", (1, 1), "three numbers"),
+    ("is it equivariant", lambda layer: True, "You accept causal attention"),
+    ("is it equivariant", lambda layer: False, "You refuse attention without positions"),
+    ("is it equivariant", lambda layer: None, "returned None"),
+    ("count a word", (ZEROS, ZEROS, torch.ones(3, 1)), "the share of 你 is"),
+    ("count a word", (torch.ones(3, 1), 50 * ONLY_LAST, ONLY_LAST), "not how often"),
+    ("count a word", (ZEROS, ZEROS, torch.ones(3, 2)), "one column"),
+    ("count a word", (torch.zeros(3, 2), ZEROS, ONLY_LAST), "equally wide"),
+    ("count a word", (torch.zeros(2, 1), ZEROS, ONLY_LAST), "to_q must be"),
+    ("count a word", (ZEROS, ZEROS, -ONLY_LAST), "your output is -1"),
+]
+
+
+@pytest.mark.parametrize(("name", "answer"), RIGHT)
+def test_a_right_answer_is_accepted_in_any_form(name, answer):
+    verdict = check(name, answer)
+    assert verdict, verdict
+
+
+@pytest.mark.parametrize(("name", "answer", "hint"), WRONG)
+def test_a_misconception_gets_its_own_hint(name, answer, hint):
+    verdict = check(name, answer)
+    assert not verdict
+    assert hint in verdict.message
+
+
+def by(orders, *, seq_len=16, exact=False, flattened=False, pooled=False):
+    """An equivariance test that tries these orders only."""
+
+    def test(layer):
+        x = torch.randn(seq_len, 4, generator=torch.Generator().manual_seed(1)).double()
+        for order in orders(seq_len):
+            left, right = layer(x)[order], layer(x[order])
+            if pooled:
+                left, right = left.mean(0), right.mean(0)
+            if flattened:
+                left, right = left.flatten().sort().values, right.flatten().sort().values
+            same = torch.equal(left, right) if exact else torch.allclose(left, right, atol=1e-9)
+            if not same:
+                return False
+        return True
+
+    return test
+
+
+def reverse(length):
+    return [torch.arange(length).flip(0)]
+
+
+def rolls(length):
+    return [torch.arange(length).roll(shift) for shift in range(length)]
+
+
+def some(length):
+    generator = torch.Generator().manual_seed(0)
+    return [torch.randperm(length, generator=generator) for _ in range(4)]
+
+
+@pytest.mark.parametrize(
+    ("test", "fooled_by"),
+    [
+        (by(rolls), "a ring"),
+        (by(reverse), "and its reverse"),
+        (by(some, seq_len=4), "six places"),
+        (by(some, flattened=True), "You accept"),
+        (by(some, pooled=True), "You accept"),
+    ],
+)
+def test_an_equivariance_test_that_looks_at_too_little_is_fooled(test, fooled_by):
+    verdict = check("is it equivariant", test)
+    assert not verdict
+    assert fooled_by in verdict.message
+
+
+def test_an_equivariance_test_that_asks_for_invariance_refuses_attention():
+    def invariant(layer):
+        x = torch.randn(16, 4, generator=torch.Generator().manual_seed(1)).double()
+        return torch.allclose(layer(x), layer(x.flip(0)), atol=1e-9)
+
+    assert "You refuse attention" in check("is it equivariant", invariant).message
+
+
+def test_a_test_may_write_into_what_a_layer_returns():
+    def writing(layer):
+        x = torch.randn(16, 4, generator=torch.Generator().manual_seed(1)).double()
+        order = some(16)[0]
+        expected = layer(x)[order]
+        layer(x).zero_()
+        return torch.allclose(layer(x[order]), expected, atol=1e-9)
+
+    assert check("is it equivariant", writing)
+
+
+def test_the_answers_to_causal_by_hand_and_to_how_many_answers_are_those_of_attention():
+    x = torch.tensor([[0.0, 1.0], [1.0, 1.0], [1.0, 0.0]])
+    output, _ = attention(x, x, x, causal=True, scale=math.log(2))
+    torch.testing.assert_close(output, torch.tensor(CAUSAL), atol=1e-6, rtol=0)
+
+    orders = torch.tensor([(a, b, 3 - a - b, 3) for a in range(3) for b in range(3) if a != b])
+    counted = []
+    for causal, num_layers in ((False, 2), (True, 1), (True, 2)):
+        torch.manual_seed(0)
+        model = Transformer(
+            4,
+            model_dim=16,
+            num_heads=2,
+            num_layers=num_layers,
+            encoding=NoPosition(),
+            causal=causal,
+        ).double()
+        last = model.states(orders)[:, -1]
+        counted.append(len({tuple(row) for row in last.div(1e-9).round().long().tolist()}))
+    assert tuple(counted) == (1, 1, 6)
+
+
+def test_a_bag_of_one_hot_words_is_counted_in_every_order():
+    # The exercise's own solution, against a count in plain Python, on longer sentences.
+    sentence = torch.tensor([2, 0, 2, 1, 1, 2, 0])
+    x = F.one_hot(sentence, 3).float()
+    output, _ = attention(x @ ZEROS, x @ ZEROS, x @ ONLY_LAST, causal=True)
+    shares = [sentence[: m + 1].tolist().count(2) / (m + 1) for m in range(7)]
+    torch.testing.assert_close(output[:, 0], torch.tensor(shares))

@@ -1,0 +1,53 @@
+"""A page with widgets and nothing else, mounted by the book's own script: it needs no book."""
+
+import json
+import re
+from pathlib import Path
+
+import ropebook.widgets
+from ropebook.widgets import base
+
+ROOT = Path(__file__).parents[2]
+_HOST = ROOT / "book/_static/static_host.js"
+# Beside what a reader gets, tests set traits as Python would, and take the widget off its page.
+_HOOK = """
+export default { render(view) {
+  window.model = view.model;
+  return (window.unmount = underTest.render(view));
+} };
+"""
+
+
+def widget_classes():
+    """Every widget found on disk, by its folder: `{"rotation_explorer": ...}`."""
+    stems = sorted(path.parent.name for path in Path(base.__file__).parent.glob("*/widget.py"))
+    return {
+        stem: getattr(ropebook.widgets, "".join(map(str.capitalize, stem.split("_"))))
+        for stem in stems
+    }
+
+
+def page_of(*widgets):
+    """Return the HTML of a page, as the book's build writes it, for widgets in their present state.
+
+    In the page, `model` is the model of the widget mounted last, and `unmount()` takes it down.
+    """
+    mime = "application/vnd.jupyter.widget-{}+json"
+    stored = {str(i): _stored(widget) for i, widget in enumerate(widgets)}
+    views = [f'<script type="{mime.format("view")}">{{"model_id": "{i}"}}</script>' for i in stored]
+    text = json.dumps({"state": stored}).replace("</", "<\\/")
+    return f"""<!doctype html>
+<html lang="en"><meta charset="utf-8"><title>Scratch</title>
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<style>body {{ margin: 12px; background: var(--rope-page); color: var(--rope-ink) }}</style>
+<body><main><h1>Scratch</h1>
+{"".join(views)}</main>
+<script type="{mime.format("state")}">{text}</script>
+<script defer src="{_HOST.as_uri()}"></script></body></html>"""
+
+
+def _stored(widget):
+    state = {k: v for k, v in widget.get_state().items() if not str(v).startswith("IPY_MODEL_")}
+    code, found = re.subn("^export default ", "const underTest = ", state["_esm"], flags=re.M)
+    assert found == 1, "a bundle has one default export"
+    return {"model_name": "AnyModel", "state": state | {"_esm": code + _HOOK}}
