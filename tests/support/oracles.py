@@ -176,7 +176,7 @@ def bias_oracle(inputs):
 def shuffle_oracle(inputs):
     import torch
 
-    from ropebook.widgets import token_shuffle
+    from ropebook.widgets.token_shuffle import widget as token_shuffle
     from ropelib.attention import attention
     from ropelib.encodings import sinusoids
 
@@ -280,7 +280,7 @@ def distance_oracle(inputs):
 def value_oracle(inputs):
     import torch
 
-    from ropebook.widgets import value_rotation as head
+    from ropebook.widgets.value_rotation import widget as head
     from ropelib import apply_rotary, cos_sin
     from ropelib.attention import attention
 
