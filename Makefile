@@ -15,7 +15,7 @@ READY := $(VENV)/ready
 # One more than there are cores, since a page makes its test wait.
 WORKERS := $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) + 1)))
 PYTEST = $(BIN)/python -m pytest -n $(WORKERS) --maxprocesses 8 --dist worksteal
-LINT = $(BIN)/ruff check . && $(BIN)/ruff format --check .
+LINT = $(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/biome check --error-on-warnings .
 
 .PHONY: book test check chapter widget mutants lab clean
 

@@ -148,7 +148,9 @@
     );
     figures.forEach((figure) => nearScreen.observe(figure));
     new MutationObserver(() => {
-      figures.filter((figure) => figure.dataset.drawn && figure.dataset.drawn !== root.dataset.theme).forEach(drawFigure);
+      figures
+        .filter((figure) => figure.dataset.drawn && figure.dataset.drawn !== root.dataset.theme)
+        .forEach(drawFigure);
     }).observe(root, { attributes: true, attributeFilter: ["data-theme"] });
   }
 

@@ -161,9 +161,7 @@ export function relativeBias(distance, state, tables) {
 
 export function biasMatrix(state, tables) {
   if (state.encoding === "absolute") return absoluteMatrix(state.shift, tables);
-  const byDistance = Array.from({ length: 2 * LENGTH - 1 }, (_, i) =>
-    relativeBias(i - LENGTH + 1, state, tables),
-  );
+  const byDistance = Array.from({ length: 2 * LENGTH - 1 }, (_, i) => relativeBias(i - LENGTH + 1, state, tables));
   return Array.from({ length: LENGTH }, (_, m) => byDistance.slice(LENGTH - 1 - m, 2 * LENGTH - 1 - m));
 }
 
@@ -414,7 +412,16 @@ function render({ model, el }) {
     const cell = Math.floor((width - left - 2) / LENGTH);
     const [top, strip] = [42, 58];
     const under = top + LENGTH * cell;
-    return { width, left, cell, top, side: LENGTH * cell, strip, added: under + 24, attention: under + 24 + strip + 26 };
+    return {
+      width,
+      left,
+      cell,
+      top,
+      side: LENGTH * cell,
+      strip,
+      added: under + 24,
+      attention: under + 24 + strip + 26,
+    };
   }
 
   function color(node, value) {
@@ -560,8 +567,7 @@ function render({ model, el }) {
     state.hidden = causal && key > query;
     state.value = state.hidden ? NaN : state.matrix[query][key];
     state.slope = encoding === "alibi" ? alibiSlope(state.head) : NaN;
-    state.bucket =
-      encoding === "t5" ? t5Bucket(state.distance, state.num_buckets, state.max_distance) : NaN;
+    state.bucket = encoding === "t5" ? t5Bucket(state.distance, state.num_buckets, state.max_distance) : NaN;
     state.diagonals = diagonals(state.matrix, causal);
     state.spread = diagonalSpread(state.diagonals);
     state.different = differentValues(state.diagonals);

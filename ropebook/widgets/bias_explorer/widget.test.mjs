@@ -28,7 +28,10 @@ test("Shaw's distances are clipped, behind and ahead", () => {
 test("buckets are single distances first, then wider and wider, then all the rest", () => {
   const behind = Array.from({ length: 24 }, (_, d) => widget.t5Bucket(-d, 16, 20));
   assert.deepEqual(behind, [0, 1, 2, 3, 4, 4, 5, 5, 5, 6, 6, 6, 6, 6, ...Array(10).fill(7)]);
-  assert.deepEqual([1, 2, 23].map((d) => widget.t5Bucket(d, 16, 20)), [9, 10, 15]);
+  assert.deepEqual(
+    [1, 2, 23].map((d) => widget.t5Bucket(d, 16, 20)),
+    [9, 10, 15],
+  );
 });
 
 test("a bucket knows its distances", () => {
@@ -92,7 +95,10 @@ test("attention sums to one and follows differences", () => {
 });
 
 test("a level is the first that holds the value", () => {
-  assert.deepEqual([0, 3, 3.1, 11.5].map((value) => widget.roundLevel(value, [3, 6, 12])), [3, 3, 6, 12]);
+  assert.deepEqual(
+    [0, 3, 3.1, 11.5].map((value) => widget.roundLevel(value, [3, 6, 12])),
+    [3, 3, 6, 12],
+  );
 });
 
 test("small numbers keep a third decimal", () => {

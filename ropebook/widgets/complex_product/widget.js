@@ -56,7 +56,8 @@ const WORDS = {
     lesson:
       "Lengths multiply: {zLength} × {wLength} {times} <b>{length}</b>. Angles add: {zAngle} + {wAngle} {plus} <b>{sum}</b>{wrapped}.",
     wrapped: ", which is <b>{angle}</b>",
-    lessonZero: "Lengths multiply: {zLength} × {wLength} = <b>0.00</b>. Zero has no angle, and zero times anything is zero.",
+    lessonZero:
+      "Lengths multiply: {zLength} × {wLength} = <b>0.00</b>. Zero has no angle, and zero times anything is zero.",
     turns: "w has length one: it turns the whole plane and stretches nothing.",
     scales: "w turns the whole plane by {wAngle} and makes every length {wLength} times as long.",
     keeps: "w = 1 leaves the plane as it is.",
@@ -77,10 +78,23 @@ const KEY_TURN = TAU / 72;
 const LINES = 4;
 // No symmetry of its own: turned, it is still an F; mirrored, it is none.
 const LETTER = [
-  [0.24, 0.14], [0.24, 0.88], [0.8, 0.88], [0.8, 0.74], [0.4, 0.74],
-  [0.4, 0.58], [0.66, 0.58], [0.66, 0.44], [0.4, 0.44], [0.4, 0.14],
+  [0.24, 0.14],
+  [0.24, 0.88],
+  [0.8, 0.88],
+  [0.8, 0.74],
+  [0.4, 0.74],
+  [0.4, 0.58],
+  [0.66, 0.58],
+  [0.66, 0.44],
+  [0.4, 0.44],
+  [0.4, 0.14],
 ];
-const SQUARE = [[0, 0], [1, 0], [1, 1], [0, 1]];
+const SQUARE = [
+  [0, 0],
+  [1, 0],
+  [1, 1],
+  [0, 1],
+];
 
 export function multiply([a, b], [x, y]) {
   return [a * x - b * y, a * y + b * x];
@@ -323,7 +337,16 @@ function render({ model, el }) {
     setAttributes(axes, { d: `M${middle} 0V${size}M0 ${middle}H${size}` });
     const turned = [];
     for (let at = -LINES; at <= LINES; at += 1) {
-      for (const ends of [[[at, -LINES], [at, LINES]], [[-LINES, at], [LINES, at]]]) {
+      for (const ends of [
+        [
+          [at, -LINES],
+          [at, LINES],
+        ],
+        [
+          [-LINES, at],
+          [LINES, at],
+        ],
+      ]) {
         const seen = clipLine(multiply(w, ends[0]), multiply(w, ends[1]), EXTENT);
         if (seen) turned.push(polylinePath(seen.map(toPixels)));
       }

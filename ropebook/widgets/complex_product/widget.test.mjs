@@ -6,7 +6,14 @@ import * as widget from "./widget.js";
 
 const near = (actual, expected) => assert.ok(Math.abs(actual - expected) < 1e-9, `${actual} is not ${expected}`);
 const bothNear = (actual, expected) => [0, 1].forEach((i) => near(actual[i], expected[i]));
-const numbers = [[1.2, 0.5], [-0.9, 1.2], [0.3, -1.4], [-1, -0.2], [0, 1], [-1, 0]];
+const numbers = [
+  [1.2, 0.5],
+  [-0.9, 1.2],
+  [0.3, -1.4],
+  [-1, -0.2],
+  [0, 1],
+  [-1, 0],
+];
 
 test("the product by hand", () => {
   bothNear(widget.multiply([1.2, 0.5], [-0.9, 1.2]), [-1.68, 0.99]);
@@ -44,8 +51,14 @@ test("onto the unit circle in the same direction", () => {
 });
 
 test("a line ends at the frame of the picture", () => {
-  assert.deepEqual(widget.clipLine([-5, 1], [5, 1], 2), [[-2, 1], [2, 1]]);
-  assert.deepEqual(widget.clipLine([0, 0], [1, 1], 2), [[0, 0], [1, 1]]);
+  assert.deepEqual(widget.clipLine([-5, 1], [5, 1], 2), [
+    [-2, 1],
+    [2, 1],
+  ]);
+  assert.deepEqual(widget.clipLine([0, 0], [1, 1], 2), [
+    [0, 0],
+    [1, 1],
+  ]);
   assert.equal(widget.clipLine([-5, 3], [5, 3], 2), null);
   assert.equal(widget.clipLine([5, 0], [0, 5], 2), null);
 });

@@ -66,7 +66,8 @@ function textPart(whole, table) {
     const inner = checked(name, whole[name], "mapping", table);
     for (const key of Object.keys(table.keys).filter((key) => aboutRotation.test(key))) {
       const [value, otherValue] = [whole[key], inner[key]];
-      if (given(value) && !same(value, otherValue)) refuse("disagree", { key, value, other: `${name}.${key}`, otherValue });
+      if (given(value) && !same(value, otherValue))
+        refuse("disagree", { key, value, other: `${name}.${key}`, otherValue });
     }
     text = { model_type: whole.model_type, ...inner };
   }
@@ -91,7 +92,9 @@ function flat(part, path, table) {
 }
 
 function merged(first, second, path, otherPath) {
-  for (const key of Object.keys(first).filter((name) => Object.hasOwn(second, name)).sort()) {
+  for (const key of Object.keys(first)
+    .filter((name) => Object.hasOwn(second, name))
+    .sort()) {
     const [value, otherValue] = [first[key], second[key]];
     if (!same(value, otherValue)) refuse("disagree", { key: path + key, value, other: otherPath + key, otherValue });
   }
@@ -105,11 +108,15 @@ function reader(text, table, notes) {
   }
   const model = text.model_type ?? null;
   const types = table.model_types;
-  const is = (group) => (Array.isArray(types[group]) ? types[group].includes(model) : Object.hasOwn(types[group], model));
+  const is = (group) =>
+    Array.isArray(types[group]) ? types[group].includes(model) : Object.hasOwn(types[group], model);
   const known = is("interleaved") || is("half");
   const orDefault = (key) => text[key] ?? table.defaults[key];
   const note = (code, key, details) => notes.push({ code, key, ...details });
-  const assume = (key, value, why = "model") => (note("assumed", key, { value, why }), value);
+  const assume = (key, value, why = "model") => {
+    note("assumed", key, { value, why });
+    return value;
+  };
   const spelled = (name) => agreed(table.spellings[name].map((key) => [key, text[key]]));
   const lookUp = (group) => (is(group) ? types[group][model] : null);
   const path = given(text.rope_parameters) ? "rope_parameters." : "rope_scaling.";
@@ -129,11 +136,16 @@ function reader(text, table, notes) {
     const [old, fresh] = [flat(text.rope_scaling, "rope_scaling.", table), text.rope_parameters];
     if (Object.values(fresh ?? {}).some(isObject)) return nested(old, fresh);
     const entry = merged(old, flat(fresh, "rope_parameters.", table), "rope_scaling.", "rope_parameters.");
-    if (!Object.keys(entry).length && is("scaled_by_default")) refuse("scaledByDefault", { key: "rope_parameters", value: model });
+    if (!Object.keys(entry).length && is("scaled_by_default"))
+      refuse("scaledByDefault", { key: "rope_parameters", value: model });
     const local = text.rope_local_base_freq ?? text.local_rope_theta;
     if (is("two_bases") || given(local)) return twoBases(entry, local);
     const base = Object.hasOwn(entry, "rope_theta") ? { rope_theta: entry.rope_theta } : {};
-    if (is("one_base_scaled")) return new Map([["full_attention", entry], ["sliding_attention", base]]);
+    if (is("one_base_scaled"))
+      return new Map([
+        ["full_attention", entry],
+        ["sliding_attention", base],
+      ]);
     return new Map([[null, entry]]);
   }
 
@@ -169,7 +181,10 @@ function reader(text, table, notes) {
     }
     const local = written ?? assume(bert ? "local_rope_theta" : "rope_local_base_freq", defaults[1]);
     const sliding = { ...(bert ? entry : {}), rope_theta: local };
-    return new Map([["full_attention", entry], ["sliding_attention", sliding]]);
+    return new Map([
+      ["full_attention", entry],
+      ["sliding_attention", sliding],
+    ]);
   }
 
   checkThatItRotates();
@@ -197,7 +212,8 @@ function reader(text, table, notes) {
 
   function layout() {
     const flag = text.rope_interleave;
-    if (is("interleaved")) return flag === false && table.read_by.rope_interleave.includes(model) ? "half" : "interleaved";
+    if (is("interleaved"))
+      return flag === false && table.read_by.rope_interleave.includes(model) ? "half" : "interleaved";
     if (is("half")) return "half";
     if (given(flag)) return flag ? "interleaved" : "half";
     if (model === null) note("no_model", "model_type", {});
@@ -212,7 +228,9 @@ function reader(text, table, notes) {
   function ropeType(entry, where) {
     const { rope_type: value } = entry;
     if (!given(value)) {
-      const lost = Object.keys(entry).filter((key) => ofAType.has(key)).sort();
+      const lost = Object.keys(entry)
+        .filter((key) => ofAType.has(key))
+        .sort();
       if (lost.length) refuse("lost", { key: lost[0], keys: lost.map((key) => where + key) });
       return "default";
     }
@@ -230,25 +248,32 @@ function reader(text, table, notes) {
   function checkedEntry(entry, type, where) {
     const { required, optional } = table.rope_types[type];
     const rules = { ...table.common, ...required, ...optional };
-    for (const key of Object.keys(entry).filter((name) => !Object.hasOwn(rules, name)).sort()) {
+    for (const key of Object.keys(entry)
+      .filter((name) => !Object.hasOwn(rules, name))
+      .sort()) {
       if (Object.hasOwn(table.not_of_the_tables, key)) note("aside", key, { why: table.not_of_the_tables[key] });
       else if (type === "default" && ofAType.has(key)) refuse("lost", { key, keys: [where + key] });
       else if (ofAType.has(key)) note("no_effect", key, { type });
       else refuse("unknown", { key: where + key, type, known: Object.keys(rules).sort() });
     }
     rules[ORIGINAL] = "count";
-    const read = Object.entries(entry).filter(([key]) => Object.hasOwn(rules, key)).sort(([a], [b]) => (a < b ? -1 : 1));
+    const read = Object.entries(entry)
+      .filter(([key]) => Object.hasOwn(rules, key))
+      .sort(([a], [b]) => (a < b ? -1 : 1));
     for (const [key, value] of read) if (given(value)) checked(where + key, value, rules[key], table);
     return Object.fromEntries(read);
   }
 
   function checkMissing(entry, type, original, maxSeqLen, where) {
     const isThere = (key) => Object.hasOwn(entry, key) || (key === ORIGINAL && given(original));
-    const missing = Object.keys(table.rope_types[type].required).filter((key) => !isThere(key)).sort();
+    const missing = Object.keys(table.rope_types[type].required)
+      .filter((key) => !isThere(key))
+      .sort();
     if (missing.length) refuse("missing", { key: missing[0], keys: missing.map((key) => where + key), type });
     if (given(maxSeqLen)) return;
     const ratio = table.ratio_of_lengths.includes(type) && !given(entry.factor);
-    if (ratio || type === "dynamic") refuse("missing", { key: "max_position_embeddings", keys: ["max_position_embeddings"], type });
+    if (ratio || type === "dynamic")
+      refuse("missing", { key: "max_position_embeddings", keys: ["max_position_embeddings"], type });
   }
 
   // What the type computes with, defaults included.
@@ -299,13 +324,17 @@ function reader(text, table, notes) {
     const width = given(latent) ? headDim + (text.qk_nope_head_dim ?? 0) : headDim;
     const said = [];
     for (const key of table.spellings.share) {
-      for (const [prefix, part] of [[where, entry], ["", text]]) {
+      for (const [prefix, part] of [
+        [where, entry],
+        ["", text],
+      ]) {
         const share = part[key];
         if (given(share)) said.push([prefix + key, share === 1 ? headDim : Math.trunc(width * share)]);
       }
     }
     const fallback = lookUp("rotary_dims");
-    if (given(fallback) && text.rotary_dim === null) refuse("rule", { key: "rotary_dim", value: null, rule: "dimensions" });
+    if (given(fallback) && text.rotary_dim === null)
+      refuse("rule", { key: "rotary_dim", value: null, rule: "dimensions" });
     said.push(["rotary_dim", text.rotary_dim ?? (fallback && assume("rotary_dim", fallback))]);
     if (is("half_a_head")) said.push(["half of the head", Math.floor(headDim / 2)]);
     said.push(["qk_rope_head_dim", latent]);
@@ -392,7 +421,8 @@ function reader(text, table, notes) {
   // What the functions of ropelib/scaling.py and RopeConfig ask of the numbers together.
   function checkTogether(spec, where) {
     const { type, rotaryDim, headDim } = spec;
-    if (rotaryDim % 2 || rotaryDim < 2 || rotaryDim > headDim) refuse("rotaryDim", { key: "rotary_dim", value: rotaryDim, most: headDim });
+    if (rotaryDim % 2 || rotaryDim < 2 || rotaryDim > headDim)
+      refuse("rotaryDim", { key: "rotary_dim", value: rotaryDim, most: headDim });
     if (/dynamic|alpha/.test(type) && rotaryDim === 2) refuse("pairs", { key: "rotary_dim", type });
     const ordered = (low, high, holds, rule) =>
       holds || refuse("order", { key: where + high, value: spec[high], rule, other: low, otherValue: spec[low] });
@@ -403,7 +433,8 @@ function reader(text, table, notes) {
         if (value !== wanted) refuse("length", { key: where + key, value, wanted });
       }
     }
-    if (type === "llama3") ordered("low_freq_factor", "high_freq_factor", spec.high_freq_factor > spec.low_freq_factor, "greater");
+    if (type === "llama3")
+      ordered("low_freq_factor", "high_freq_factor", spec.high_freq_factor > spec.low_freq_factor, "greater");
     if (type === "yarn") {
       ordered("beta_slow", "beta_fast", spec.beta_fast >= spec.beta_slow, "at_least");
       if (spec.base <= 1) refuse("rule", { key: "rope_theta", value: spec.base, rule: "above_one" });
@@ -423,9 +454,16 @@ function reader(text, table, notes) {
     const type = ropeType(chosen, where);
     const entry = checkedEntry(chosen, type, where);
     const maxSeqLen = spelled("max_position_embeddings");
-    const original = agreed([[where + ORIGINAL, entry[ORIGINAL]], [ORIGINAL, text[ORIGINAL]]]);
+    const original = agreed([
+      [where + ORIGINAL, entry[ORIGINAL]],
+      [ORIGINAL, text[ORIGINAL]],
+    ]);
     checkMissing(entry, type, original, maxSeqLen, where);
-    Object.assign(spec, { type, written: chosen.rope_type, maxSeqLen, original }, options(entry, type, maxSeqLen, original, where));
+    Object.assign(
+      spec,
+      { type, written: chosen.rope_type, maxSeqLen, original },
+      options(entry, type, maxSeqLen, original, where),
+    );
     spec.trained = Object.hasOwn(table.rope_types[type].required, ORIGINAL) ? original : null;
     [spec.headDim, spec.rotaryDim] = widths(entry, type, layerType, where);
     spec.base = base(entry, where);

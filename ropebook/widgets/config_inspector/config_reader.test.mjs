@@ -16,13 +16,42 @@ test("a rule is kept or named", () => {
       return [problem.code, problem.key, problem.rule];
     }
   };
-  const kept = [[1e15, "positive"], [1e-15, "positive"], [64, "count"], [64.0, "dimensions"], [1, "share"], [0, "switch"]];
-  kept.push([0, "not_negative"], [1, "at_least_one"], [[], "names"], ["LG", "pattern"], [3, "pattern"], [[0, 1], "switches"]);
+  const kept = [
+    [1e15, "positive"],
+    [1e-15, "positive"],
+    [64, "count"],
+    [64.0, "dimensions"],
+    [1, "share"],
+    [0, "switch"],
+  ];
+  kept.push(
+    [0, "not_negative"],
+    [1, "at_least_one"],
+    [[], "names"],
+    ["LG", "pattern"],
+    [3, "pattern"],
+    [[0, 1], "switches"],
+  );
   for (const [value, rule] of kept) assert.equal(broken(value, rule), undefined, `${value} ${rule}`);
-  for (const value of ["64", true, Infinity, 1.1e15, [64]]) assert.deepEqual(broken(value, "positive"), ["rule", "k", "number"]);
+  for (const value of ["64", true, Infinity, 1.1e15, [64]])
+    assert.deepEqual(broken(value, "positive"), ["rule", "k", "number"]);
   assert.deepEqual(broken(5e-324, "positive"), ["rule", "k", "tiny"]);
-  const wrong = [[0, "positive"], [0, "count"], [1.5, "count"], [4097, "dimensions"], [1.01, "share"], [2, "switch"]];
-  wrong.push([-1, "count_or_zero"], [0.9, "at_least_one"], [1, "boolean"], [1, "text"], ["LX", "pattern"], [[], "mapping"]);
+  const wrong = [
+    [0, "positive"],
+    [0, "count"],
+    [1.5, "count"],
+    [4097, "dimensions"],
+    [1.01, "share"],
+    [2, "switch"],
+  ];
+  wrong.push(
+    [-1, "count_or_zero"],
+    [0.9, "at_least_one"],
+    [1, "boolean"],
+    [1, "text"],
+    ["LX", "pattern"],
+    [[], "mapping"],
+  );
   for (const [value, rule] of wrong) assert.deepEqual(broken(value, rule), ["rule", "k", rule], `${value}`);
   assert.deepEqual(broken([1, 2], "switches"), ["rule", "k[1]", "switch"]);
   assert.deepEqual(broken(Array(101).fill(1), "switches"), ["entries", "k", undefined]);
@@ -30,7 +59,14 @@ test("a rule is kept or named", () => {
 
 test("values are the same by what they hold", () => {
   assert.ok(same({ a: [1, { b: null }], c: 2 }, { c: 2, a: [1, { b: null }] }) && same(undefined, null));
-  const others = [[1, true], [[1], [1, 2]], [{ a: 1 }, { b: 1 }], [{}, []], [{ a: 1 }, { a: 1, b: 2 }], ["1", 1]];
+  const others = [
+    [1, true],
+    [[1], [1, 2]],
+    [{ a: 1 }, { b: 1 }],
+    [{}, []],
+    [{ a: 1 }, { a: 1, b: 2 }],
+    ["1", 1],
+  ];
   for (const [a, b] of others) assert.ok(!same(a, b) && !same(b, a));
 });
 
@@ -56,7 +92,11 @@ test("each mistake is named by its key", () => {
     [{ head_dim: 7 }, "rotaryDim", "rotary_dim"],
     [{ head_dim: null }, "headDim", "hidden_size"],
     [{ head_dim: null, hidden_size: 10, num_attention_heads: 3 }, "divide", "hidden_size"],
-    [{ rope_scaling: { type: "dynamic", factor: 2 }, max_position_embeddings: null }, "missing", "max_position_embeddings"],
+    [
+      { rope_scaling: { type: "dynamic", factor: 2 }, max_position_embeddings: null },
+      "missing",
+      "max_position_embeddings",
+    ],
     [{ model_type: "nanochat" }, "unsupported", "model_type"],
     [{ model_type: "bert" }, "noRotation", "model_type"],
     [{ position_embedding_type: "absolute" }, "noRotation", "position_embedding_type"],
@@ -67,7 +107,11 @@ test("each mistake is named by its key", () => {
     [{ layer_rope_theta: [5, 5, 6, 0], rope_theta: null }, "layerBases", "layer_rope_theta"],
     [{ sliding_window_pattern: [] }, "rule", "sliding_window_pattern"],
     [{ text_config: true }, "rule", "text_config"],
-    [{ rope_parameters: Object.fromEntries([..."abcde"].map((kind) => [kind, {}])), rope_theta: null }, "entries", "rope_parameters"],
+    [
+      { rope_parameters: Object.fromEntries([..."abcde"].map((kind) => [kind, {}])), rope_theta: null },
+      "entries",
+      "rope_parameters",
+    ],
   ];
   for (const [changes, code, key] of cases) {
     const { problems, spec } = read(changes);
@@ -79,7 +123,10 @@ test("each mistake is named by its key", () => {
 
 test("a missing key is not alone in being named", () => {
   const [problem] = scaled({ type: "llama3", factor: 8 }).problems;
-  assert.deepEqual(problem.keys, ["high_freq_factor", "low_freq_factor", "original_max_position_embeddings"].map((key) => `rope_scaling.${key}`));
+  assert.deepEqual(
+    problem.keys,
+    ["high_freq_factor", "low_freq_factor", "original_max_position_embeddings"].map((key) => `rope_scaling.${key}`),
+  );
 });
 
 test("numbers must fit together", () => {
@@ -97,7 +144,12 @@ test("numbers must fit together", () => {
 });
 
 test("LongRoPE's lists have one positive number per pair", () => {
-  const base = { type: "longrope", short_factor: [1, 1, 1, 1], long_factor: [1, 2, 3, 4], original_max_position_embeddings: 512 };
+  const base = {
+    type: "longrope",
+    short_factor: [1, 1, 1, 1],
+    long_factor: [1, 2, 3, 4],
+    original_max_position_embeddings: 512,
+  };
   const short = (short_factor) => scaled({ ...base, short_factor }).problems[0];
   assert.deepEqual(short([1, 1, 1]), { code: "length", key: "rope_scaling.short_factor", value: 3, wanted: 4 });
   assert.equal(short([1, 1, 1, 0]).key, "rope_scaling.short_factor[3]");
@@ -109,12 +161,15 @@ test("nothing is dropped in silence", () => {
   const values = { type: "linear", factor: 2, beta_fast: 32, finetuned: true };
   const { notes, spec } = scaled(values, { rope_magic: true, no_rope_layers: [1, 1, 1, 1] });
   assert.ok(spec);
-  assert.deepEqual(notes.map(({ code, key }) => [code, key]), [
-    ["unread", "no_rope_layers"],
-    ["unread", "rope_magic"],
-    ["no_effect", "beta_fast"],
-    ["aside", "finetuned"],
-  ]);
+  assert.deepEqual(
+    notes.map(({ code, key }) => [code, key]),
+    [
+      ["unread", "no_rope_layers"],
+      ["unread", "rope_magic"],
+      ["no_effect", "beta_fast"],
+      ["aside", "finetuned"],
+    ],
+  );
   assert.deepEqual(codes(read({ model_type: "new" }).notes), ["model"]);
   assert.deepEqual(codes(read({ model_type: null }).notes), ["no_model"]);
 });
@@ -132,7 +187,12 @@ test("kinds of layers: nested parameters, and Gemma's two bases", () => {
   assert.deepEqual(of("").spec.layers, { total: 4, rotating: [0], still: [2, 3] });
   assert.deepEqual(codes(of("nope").problems), ["still"]);
   assert.deepEqual(codes(read({}, "nope").problems), ["layerType"]);
-  const gemma = { model_type: "gemma3_text", rope_theta: 1e6, rope_scaling: { type: "linear", factor: 8 }, sliding_window_pattern: 2 };
+  const gemma = {
+    model_type: "gemma3_text",
+    rope_theta: 1e6,
+    rope_scaling: { type: "linear", factor: 8 },
+    sliding_window_pattern: 2,
+  };
   assert.deepEqual(read(gemma).layerTypes, ["full_attention", "sliding_attention"]);
   assert.deepEqual([read(gemma).spec.factor, read(gemma, "sliding_attention").spec.type], [8, "default"]);
 });

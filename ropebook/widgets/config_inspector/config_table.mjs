@@ -50,7 +50,11 @@ export const table = {
       { ...stretch, ...length },
       { truncate: true, beta_fast: 32, beta_slow: 1 },
     ),
-    longrope: only(positives("factor", "attention_factor"), { short_factor: "positives", long_factor: "positives", ...length }),
+    longrope: only(positives("factor", "attention_factor"), {
+      short_factor: "positives",
+      long_factor: "positives",
+      ...length,
+    }),
     llama3: only({}, { ...stretch, ...positives("low_freq_factor", "high_freq_factor"), ...length }),
     proportional: only(stretch, {}, { factor: 1, partial_rotary_factor: 1 }),
     ntk_alpha: only({}, { alpha: "at_least_one" }),

@@ -18,7 +18,7 @@ export function parseJson(text, most) {
   const skip = () => (at += token(/[ \t\r\n]*/y).length);
   const expected = (code, details) => {
     if (at >= text.length) fail("end", { opened: lineOf(opened.at(-1) ?? 0) });
-    fail(code, { found: token(/[\w.+-]+|[^]/uy), ...details });
+    fail(code, { found: token(/[\w.+-]+|[\s\S]/uy), ...details });
   };
   const readString = () => {
     const whole = token(/"[^"\\\u0000-\u001f]*(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\u0000-\u001f]*)*"/y);

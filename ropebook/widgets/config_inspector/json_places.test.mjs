@@ -52,7 +52,11 @@ test("a text too long is refused before it is read", () => {
 test("the longest texts are read in a moment, or refused in one", () => {
   const all = { characters: 1e6, nesting: 100 };
   const texts = [`"${"x".repeat(999998)}"`, `[${"1,".repeat(499998)}1]`, `"${"\\n".repeat(499999)}"`, "[".repeat(1e6)];
-  texts.push(`{${Array.from({ length: 80000 }, (_, i) => `"${i}":1`).join()}}`, `"${"x".repeat(999999)}`, `"${"\\\\".repeat(499999)}`);
+  texts.push(
+    `{${Array.from({ length: 80000 }, (_, i) => `"${i}":1`).join()}}`,
+    `"${"x".repeat(999999)}`,
+    `"${"\\\\".repeat(499999)}`,
+  );
   for (const text of texts) {
     const begun = process.cpuUsage();
     parseJson(text, all);

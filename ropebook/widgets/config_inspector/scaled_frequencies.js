@@ -51,7 +51,7 @@ export function frequencies(spec, length) {
   }
   if (type === "yarn") {
     const [low, high] = yarnRamp(spec);
-    inverse = blend((f, i) => (i - low) / (high - low || 0.001));
+    inverse = blend((_, i) => (i - low) / (high - low || 0.001));
     attentionFactor = yarnScale(factor, 1);
     if (spec.mscale && spec.mscale_all_dim) {
       attentionFactor = yarnScale(factor, spec.mscale) / yarnScale(factor, spec.mscale_all_dim);

@@ -66,9 +66,11 @@ export const WORDS = {
     pairRange: "Pairs {first} to {last}",
     pairOne: "Pair {first}",
     dynamicRest: "Up to {max} tokens nothing is scaled; in a longer text the base grows with its length.",
-    dynamic: "At this length the base has grown to {base}: the fastest pair keeps its pace, the slowest is slowed {factor} times.",
+    dynamic:
+      "At this length the base has grown to {base}: the fastest pair keeps its pace, the slowest is slowed {factor} times.",
     longropeShort: "Up to {original} tokens the short list holds; it slows pairs by {low} to {high} times.",
-    longropeLong: "Beyond {original} tokens the long list holds, for all positions; it slows pairs by {low} to {high} times.",
+    longropeLong:
+      "Beyond {original} tokens the long list holds, for all positions; it slows pairs by {low} to {high} times.",
     proportional: "Only {turning} pairs turn; the other {still} stand still at every position.",
     attention: "cos and sin are multiplied by {factor}, so a score by {score}.",
     partial: "Only {rotary} of {head} dimensions rotate.",
@@ -102,7 +104,8 @@ export const WORDS = {
       missing: "{keys} must be given with rope type {type}.",
       missingBase: "rope_theta is missing, and the model_type is unknown, so no base can be assumed.",
       missingLayers: "layer_types is missing: it says which layers rotate.",
-      scaledByDefault: "rope_parameters is missing, and transformers' default for model_type {value} is not to leave frequencies as they are.",
+      scaledByDefault:
+        "rope_parameters is missing, and transformers' default for model_type {value} is not to leave frequencies as they are.",
       rule: "{key} must be {rule}, got {value}.",
       entries: "{key} must have at most {most} entries, got {value}.",
       layers: "{key} must have one entry per layer, {wanted} here, got {value}.",
@@ -119,7 +122,8 @@ export const WORDS = {
       type: "{key} must be one of {known}, got {value}.",
       unsupportedType: "Rope type {value} is not computed here: {why}.",
       headDim: "head_dim is missing, and so is hidden_size or num_attention_heads to compute it from.",
-      divide: "hidden_size must be a multiple of num_attention_heads where head_dim is missing, got {value} and {otherValue}.",
+      divide:
+        "hidden_size must be a multiple of num_attention_heads where head_dim is missing, got {value} and {otherValue}.",
       rotaryDim: "rotary_dim must be even, at least 2 and at most {most} here, got {value}.",
       pairs: "rotary_dim must be greater than 2 with rope type {type}, got 2.",
       order: "{key} must be {rule} {other}, got {value} and {otherValue}.",
@@ -247,7 +251,8 @@ export function warningsOf(notes, spec) {
   }
   const warnings = [...grouped.values()];
   if (!spec) return warnings;
-  if (spec.written && spec.written !== spec.type) warnings.push({ code: "alias", value: spec.written, meant: spec.type });
+  if (spec.written && spec.written !== spec.type)
+    warnings.push({ code: "alias", value: spec.written, meant: spec.type });
   const reach = spec.type === "yarn" ? spec.factor * spec.trained : spec.maxSeqLen;
   if (spec.maxSeqLen && reach !== spec.maxSeqLen) warnings.push({ code: "reach", reach, max: spec.maxSeqLen });
   if (spec.softmaxFactor !== 1) warnings.push({ code: "softmax", value: Number(spec.softmaxFactor.toPrecision(4)) });
@@ -346,7 +351,8 @@ function render({ model, el }) {
     format: formatQuantity,
     onInput: (length) => commit(model, { seq_len: clamp(Math.round(length), 1, longest(state.spec)) }),
   });
-  const longest = (spec) => (spec.maxSeqLen ?? 4 * spec.trained) * (spec.type === "dynamic" ? Math.max(2, spec.factor) : 1);
+  const longest = (spec) =>
+    (spec.maxSeqLen ?? 4 * spec.trained) * (spec.type === "dynamic" ? Math.max(2, spec.factor) : 1);
   const pairSlider = slider({
     name: "pair",
     label: words.pair,
@@ -364,7 +370,15 @@ function render({ model, el }) {
     [
       ...["head_dim", "rotary_dim", "base", "attention_factor"],
       ...["wavelength_fastest", "wavelength_slowest", "never_turn_count", "never_turn_trained"],
-      ...["layers_still", "layers_rotating", "pair_first", "pair_second", "pair_unscaled", "pair_wavelength", "pair_stretch"],
+      ...[
+        "layers_still",
+        "layers_rotating",
+        "pair_first",
+        "pair_second",
+        "pair_unscaled",
+        "pair_wavelength",
+        "pair_stretch",
+      ],
       "pair_turns",
     ].map((name) => [name, report(name)]),
   );
@@ -398,10 +412,11 @@ function render({ model, el }) {
     { class: "rope-legend" },
     key(words.legendTurns, dot("rope-wave")),
     key(words.legendNever, dot("rope-wave-never")),
-    key(words.legendGhost, ["path", { class: "rope-config-stem", d: "M11 3V15" }], [
-      "path",
-      { class: "rope-config-ghost", d: "M6 16H16" },
-    ]),
+    key(
+      words.legendGhost,
+      ["path", { class: "rope-config-stem", d: "M11 3V15" }],
+      ["path", { class: "rope-config-ghost", d: "M6 16H16" }],
+    ),
   );
 
   const verdict = html("p", { "data-text": "verdict" });
@@ -672,7 +687,12 @@ function render({ model, el }) {
   function drawKinds({ layerTypes, layerType }) {
     const several = layerTypes.length > 1;
     kindBox.hidden = !several;
-    if (!same(kindButtons.map((b) => b.kind), layerTypes)) {
+    if (
+      !same(
+        kindButtons.map((b) => b.kind),
+        layerTypes,
+      )
+    ) {
       kindButtons = layerTypes.map((kind) => ({
         kind,
         ...button({
@@ -688,7 +708,13 @@ function render({ model, el }) {
 
   // An alert that comes with its text is spoken; one that stays the same is not spoken again.
   const showProblems = (sentences) => {
-    if (same([...problemBox.querySelectorAll("p")].map((node) => node.textContent), sentences)) return;
+    if (
+      same(
+        [...problemBox.querySelectorAll("p")].map((node) => node.textContent),
+        sentences,
+      )
+    )
+      return;
     const alert = html("div", { role: "alert" }, ...sentences.map((sentence) => html("p", {}, sentence)));
     problemBox.replaceChildren(...(sentences.length ? [alert] : []));
   };

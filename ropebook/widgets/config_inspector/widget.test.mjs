@@ -28,7 +28,10 @@ test("notes of one kind are one warning, and assumptions stand alone", () => {
     { code: "assumed", key: "c", value: 1, why: "model" },
     { code: "assumed", key: "d", value: 1, why: "model" },
   ];
-  assert.deepEqual(widget.warningsOf(notes, null).map(({ keys }) => keys), [["a", "b"], ["c"], ["d"]]);
+  assert.deepEqual(
+    widget.warningsOf(notes, null).map(({ keys }) => keys),
+    [["a", "b"], ["c"], ["d"]],
+  );
 });
 
 test("the picture adds an alias, another reach and a softmax factor, each once", () => {
@@ -50,7 +53,24 @@ test("a value is shown short, on one line and as what it is", () => {
 });
 
 test("whatever the values are, it answers, and in whole sentences", () => {
-  const values = [null, true, 0, -1, 0.5, 7, 1e9, 1e308, "", "linear", "constructor", [], [1], ["linear"], {}, { a: 1 }];
+  const values = [
+    null,
+    true,
+    0,
+    -1,
+    0.5,
+    7,
+    1e9,
+    1e308,
+    "",
+    "linear",
+    "constructor",
+    [],
+    [1],
+    ["linear"],
+    {},
+    { a: 1 },
+  ];
   const top = ["model_type", "head_dim", "hidden_size", "num_attention_heads", "num_hidden_layers", "layer_types"];
   top.push("max_position_embeddings", "original_max_position_embeddings", "rope_theta", "rope_local_base_freq");
   top.push("rope_scaling", "rope_parameters", "rotary_dim", "rotary_pct", "qk_rope_head_dim", "qk_nope_head_dim");

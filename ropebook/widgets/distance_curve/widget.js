@@ -180,8 +180,7 @@ export function sampleDistances(last, logarithmic) {
 // One column of pixels may hold many distances: its lowest and its highest value, in their order.
 export function columnPoints(means, last, width, logarithmic) {
   const points = [];
-  const edge = (column) =>
-    logarithmic ? last ** ((column + 0.5) / width) : (last * (column + 0.5)) / width;
+  const edge = (column) => (logarithmic ? last ** ((column + 0.5) / width) : (last * (column + 0.5)) / width);
   const place = (r) => (logarithmic ? (Math.log(r) / Math.log(last)) * width : (r / last) * width);
   let r = logarithmic ? 1 : 0;
   for (let column = 0; column <= width && r <= last; column += 1) {
@@ -422,7 +421,9 @@ function render({ model, el }) {
       });
       setText(node, formatQuantity(ticks[i]));
     });
-    const uprights = ticks.map((tick) => `M${x(tick)} ${BOUND.top}V${BOUND.bottom}M${x(tick)} ${CURVE.top}V${CURVE.bottom + 4}`);
+    const uprights = ticks.map(
+      (tick) => `M${x(tick)} ${BOUND.top}V${BOUND.bottom}M${x(tick)} ${CURVE.top}V${CURVE.bottom + 4}`,
+    );
     const levels = seen.map(({ value }) => `M${LEFT} ${up(value)}H${LEFT + across}`);
     setAttributes(grid, { d: [...uprights, ...levels].join("") });
     setAttributes(axes, { d: `M${LEFT} ${BOUND.bottom}H${LEFT + across}M${LEFT} ${CURVE.bottom}H${LEFT + across}` });

@@ -10,13 +10,20 @@ const plainMean = (inverse, r) => inverse.reduce((sum, f) => sum + Math.cos(r * 
 const roformer = widget.keptFrequencies(64, 10000, 1);
 
 test("a kept share takes the fastest hands and lets the others stand", () => {
-  assert.deepEqual([...widget.keptFrequencies(8, 10000, 0.5)].map((f) => Number(f.toFixed(9))), [1, 0.1, 0, 0]);
+  assert.deepEqual(
+    [...widget.keptFrequencies(8, 10000, 0.5)].map((f) => Number(f.toFixed(9))),
+    [1, 0.1, 0, 0],
+  );
   assert.deepEqual([...widget.keptFrequencies(8, 10000, 0)], [0, 0, 0, 0]);
   assert.equal(widget.keptFrequencies(10, 10000, 0.5)[2], 0);
 });
 
 test("the mean of cosines is what summing them one by one gives", () => {
-  for (const [dim, last] of [[2, 64], [64, 512], [130, 4096]]) {
+  for (const [dim, last] of [
+    [2, 64],
+    [64, 512],
+    [130, 4096],
+  ]) {
     const inverse = widget.keptFrequencies(dim, 10000, 1);
     const means = widget.cosineMeans(inverse, last);
     for (let r = 0; r <= last; r += 1) near(means[r], plainMean(inverse, r), 1e-11);
@@ -45,7 +52,10 @@ test("Llama 2's base carries 1706 of its 4096 tokens", () => {
 
 test("a base holds up to a distance if no cosine mean before it is negative", () => {
   const inverse = widget.keptFrequencies(128, 10000, 1);
-  assert.deepEqual([64, 1706, 1707, 4096].map((last) => widget.holdsUpTo(inverse, last)), [true, true, false, false]);
+  assert.deepEqual(
+    [64, 1706, 1707, 4096].map((last) => widget.holdsUpTo(inverse, last)),
+    [true, true, false, false],
+  );
 });
 
 test("the smallest base is searched from below", () => {
@@ -56,7 +66,10 @@ test("the smallest base is searched from below", () => {
 
 test("the bound is the mean length of the partial sums", () => {
   near(widget.partialSumBound(roformer, 0), 16.5);
-  near(widget.partialSumBound([1, 0.1], 2), (1 + Math.hypot(Math.cos(2) + Math.cos(0.2), Math.sin(2) + Math.sin(0.2))) / 2);
+  near(
+    widget.partialSumBound([1, 0.1], 2),
+    (1 + Math.hypot(Math.cos(2) + Math.cos(0.2), Math.sin(2) + Math.sin(0.2))) / 2,
+  );
 });
 
 test("the bound bounds the curve", () => {
@@ -76,7 +89,10 @@ test("a column of pixels keeps its lowest and its highest value", () => {
 
 test("few distances are drawn one by one, from left to right", () => {
   const points = widget.columnPoints(widget.cosineMeans(roformer, 64), 64, 640, false);
-  assert.deepEqual(points.map(([x]) => x), Array.from({ length: 65 }, (_, r) => 10 * r));
+  assert.deepEqual(
+    points.map(([x]) => x),
+    Array.from({ length: 65 }, (_, r) => 10 * r),
+  );
 });
 
 test("the smooth line is sampled at whole distances, its ends included", () => {

@@ -46,8 +46,7 @@ const WORDS = {
     pause: "pause",
     step: "one token on",
     presets: { roformer: "RoFormer", llama3: "Llama 3", llama3_old_base: "Llama 3 with base 10 000" },
-    lesson:
-      "Within {context} tokens, <b>{never} of {pairs}</b> hands never complete a turn: pairs {first} to {last}.",
+    lesson: "Within {context} tokens, <b>{never} of {pairs}</b> hands never complete a turn: pairs {first} to {last}.",
     lessonOne: "Within {context} tokens, <b>1 of {pairs}</b> hands never completes a turn: pair {first}.",
     lessonNone: "Within {context} tokens, <b>every hand</b> completes a turn: {pairs} of {pairs}.",
     pair: "Pair {index}",
@@ -339,13 +338,7 @@ function render({ model, el }) {
     html("div", { class: "rope-row rope-row-first" }, ...presetButtons.map((b) => b.node)),
     html("div", { class: "rope-lesson rope-lesson-short" }, lesson),
     // Above the dials, whose rows come and go: a slider must not run away from the hand on it.
-    html(
-      "div",
-      { class: "rope-controls" },
-      controls.base.node,
-      controls.context.node,
-      controls.rotaryDim.node,
-    ),
+    html("div", { class: "rope-controls" }, controls.base.node, controls.context.node, controls.rotaryDim.node),
     html("div", { class: "rope-play" }, controls.position.node, playButton.node),
     html("div", { class: "rope-clocks" }, html("div", {}, legend, dialBox), detail),
     stripBox,
@@ -484,8 +477,7 @@ function render({ model, el }) {
       "text-anchor": atEnd ? "end" : "start",
     });
     const spacing =
-      Math.abs(grid.toStrip(wavelengths[0]) - grid.toStrip(wavelengths[wavelengths.length - 1])) /
-      wavelengths.length;
+      Math.abs(grid.toStrip(wavelengths[0]) - grid.toStrip(wavelengths[wavelengths.length - 1])) / wavelengths.length;
     inverse.forEach((_, i) =>
       setAttributes(made[i].wave, {
         cx: grid.toStrip(wavelengths[i]),
@@ -526,10 +518,7 @@ function render({ model, el }) {
     setText(heading, fill(words.pair, { index }));
     const turned = (((position * frequency) % TAU) + TAU) % TAU;
     reports.pair_inv_freq.update(frequency, fill(words.radians, { value: formatQuantity(frequency) }));
-    reports.pair_wavelength.update(
-      TAU / frequency,
-      fill(words.tokens, { value: formatQuantity(TAU / frequency) }),
-    );
+    reports.pair_wavelength.update(TAU / frequency, fill(words.tokens, { value: formatQuantity(TAU / frequency) }));
     reports.pair_turns.update(turns, formatQuantity(turns));
     reports.pair_angle.update(turned, `${formatNumber(degrees(turned), 0)}°`);
     chosenWave.setAttribute("cx", grid.toStrip(TAU / frequency));
@@ -560,10 +549,7 @@ function render({ model, el }) {
     controls.context.update(shape.context);
     const preset = matchingPreset(presets, shape.rotary_dim, shape.base, shape.context);
     for (const { name, update: press } of presetButtons) press(name === preset);
-    setText(
-      playButton.node,
-      animation.running() ? words.pause : prefersReducedMotion() ? words.step : words.play,
-    );
+    setText(playButton.node, animation.running() ? words.pause : prefersReducedMotion() ? words.step : words.play);
   }
 
   const schedule = frameScheduler(update);

@@ -41,7 +41,13 @@ test("a played clock starts where it stands, never jumps and speeds up", () => {
 });
 
 test("dials fit the width that they are given", () => {
-  for (const [count, width] of [[32, 316], [64, 316], [32, 500], [64, 500], [128, 500]]) {
+  for (const [count, width] of [
+    [32, 316],
+    [64, 316],
+    [32, 500],
+    [64, 500],
+    [128, 500],
+  ]) {
     const { columns, cell, radius } = widget.gridShape(count, width);
     assert.ok(columns * cell <= width && radius >= 10, `${count} in ${width}`);
   }

@@ -82,8 +82,7 @@ export function spiralPoints(cx, cy, radius, start, end, growth = 0) {
 
 // At most one full turn. A single SVG arc command cannot draw a full circle, so two are drawn.
 export function sectorPath(cx, cy, radius, start, end) {
-  const at = (angle) =>
-    `${(cx + radius * Math.cos(angle)).toFixed(2)} ${(cy - radius * Math.sin(angle)).toFixed(2)}`;
+  const at = (angle) => `${(cx + radius * Math.cos(angle)).toFixed(2)} ${(cy - radius * Math.sin(angle)).toFixed(2)}`;
   const sweep = end > start ? 0 : 1;
   const middle = (start + end) / 2;
   const arc = (to) => `A${radius} ${radius} 0 0 ${sweep} ${at(to)}`;
@@ -186,9 +185,7 @@ export function slider({ name, label, tone, min, max, step = 1, toInput, fromInp
     html("label", {}, words, input),
     value,
   );
-  input.addEventListener("input", () =>
-    onInput(fromInput ? fromInput(Number(input.value)) : Number(input.value)),
-  );
+  input.addEventListener("input", () => onInput(fromInput ? fromInput(Number(input.value)) : Number(input.value)));
   return {
     node,
     input,
@@ -198,10 +195,7 @@ export function slider({ name, label, tone, min, max, step = 1, toInput, fromInp
       const text = format(current);
       if (Number(input.max) !== limit) input.max = limit;
       input.value = position;
-      input.style.setProperty(
-        "--filled",
-        `${(clamp((position - min) / (limit - min), 0, 1) * 100).toFixed(2)}%`,
-      );
+      input.style.setProperty("--filled", `${(clamp((position - min) / (limit - min), 0, 1) * 100).toFixed(2)}%`);
       input.setAttribute("aria-valuetext", text);
       value.dataset.value = current;
       setText(value, text);
@@ -217,11 +211,7 @@ export function toggle({ name, label, onChange }) {
 }
 
 export function button({ name, label, pressable = true, onClick }) {
-  const node = html(
-    "button",
-    { type: "button", class: "rope-button", "data-control": name, ...OWN_KEYS },
-    label,
-  );
+  const node = html("button", { type: "button", class: "rope-button", "data-control": name, ...OWN_KEYS }, label);
   if (pressable) node.setAttribute("aria-pressed", "false");
   node.addEventListener("click", onClick);
   return { node, update: (pressed) => node.setAttribute("aria-pressed", String(pressed)) };

@@ -72,7 +72,6 @@ const WORDS = {
 };
 
 const HEAD_DIM = 8;
-const PAIRS = HEAD_DIM / 2;
 const LAYOUTS = ["interleaved", "half"];
 const SHIFT = 12;
 // Bars of the seats: an entry of this size reaches the edge.
@@ -139,9 +138,23 @@ export function markPath(pair, radius) {
   const r = radius;
   if (pair === 0) return `M${-r} 0A${r} ${r} 0 1 1 ${r} 0A${r} ${r} 0 1 1 ${-r} 0Z`;
   const points = [
-    [[-0.88, -0.88], [0.88, -0.88], [0.88, 0.88], [-0.88, 0.88]],
-    [[0, -1.22], [1.22, 0], [0, 1.22], [-1.22, 0]],
-    [[0, -1.25], [1.25, 0.95], [-1.25, 0.95]],
+    [
+      [-0.88, -0.88],
+      [0.88, -0.88],
+      [0.88, 0.88],
+      [-0.88, 0.88],
+    ],
+    [
+      [0, -1.22],
+      [1.22, 0],
+      [0, 1.22],
+      [-1.22, 0],
+    ],
+    [
+      [0, -1.25],
+      [1.25, 0.95],
+      [-1.25, 0.95],
+    ],
   ][pair - 1];
   return `${polylinePath(points.map(([x, y]) => [x * r, y * r]))}Z`;
 }
@@ -197,11 +210,13 @@ function render({ model, el }) {
   const nowRing = svg("circle", { class: "rope-now-ring", r: 10 }, curve);
   const now = svg("circle", { class: "rope-now", r: 7 }, curve);
   const nowLabel = svg("text", { class: "rope-now-label" }, curve);
-  const ticks = [0, 6, 12, 18, 24].filter((n) => n <= limit).map((n) => {
-    const text = svg("text", { "text-anchor": "middle" }, curve);
-    text.textContent = n;
-    return { n, text };
-  });
+  const ticks = [0, 6, 12, 18, 24]
+    .filter((n) => n <= limit)
+    .map((n) => {
+      const text = svg("text", { "text-anchor": "middle" }, curve);
+      text.textContent = n;
+      return { n, text };
+    });
   const levels = [1, 0, -1].map((part) => ({ part, text: svg("text", { "text-anchor": "end" }, curve) }));
   const titleX = svg("text", { class: "rope-axis-title", "text-anchor": "middle" }, curve);
   titleX.textContent = words.axisX;
@@ -232,7 +247,11 @@ function render({ model, el }) {
   const chooser = (name) => {
     const trait = `${name}_layout`;
     const nodes = LAYOUTS.map((layout) => {
-      const node = html("button", { type: "button", class: "rope-button", role: "radio", ...OWN_KEYS }, words.layouts[layout]);
+      const node = html(
+        "button",
+        { type: "button", class: "rope-button", role: "radio", ...OWN_KEYS },
+        words.layouts[layout],
+      );
       node.addEventListener("click", () => setBy({ [trait]: layout }));
       return node;
     });
@@ -323,7 +342,11 @@ function render({ model, el }) {
       "div",
       { class: "rope-pictures" },
       seatsBox,
-      html("div", { class: "rope-row rope-layout-stops" }, ...[...stops, bothMove, reset, convert].map(({ node }) => node)),
+      html(
+        "div",
+        { class: "rope-row rope-layout-stops" },
+        ...[...stops, bothMove, reset, convert].map(({ node }) => node),
+      ),
       curveBox,
     ),
     html("div", { class: "rope-lesson" }, lesson),
@@ -438,9 +461,7 @@ function render({ model, el }) {
     setAttributes(rightLabel, { x: width - 16, y: toY(state.reference) + (state.reference > 0 ? -8 : 18) });
     const samples = Array.from({ length: limit * 4 + 1 }, (_, i) => i / 4);
     line.setAttribute("d", polylinePath(samples.map((n) => [toX(n), toY(state.scoreAt(n))])));
-    dots.forEach((node, n) =>
-      setAttributes(node, { cx: toX(n).toFixed(2), cy: toY(state.scores[n]).toFixed(2) }),
-    );
+    dots.forEach((node, n) => setAttributes(node, { cx: toX(n).toFixed(2), cy: toY(state.scores[n]).toFixed(2) }));
     const x = toX(state.n);
     const y = toY(state.score);
     gap.setAttribute("d", Math.abs(state.error) > 1e-9 ? `M${x} ${y}V${toY(state.reference)}` : "");

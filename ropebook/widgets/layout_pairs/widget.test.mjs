@@ -30,7 +30,11 @@ test("the seats of a pair are those that say so", () => {
 
 test("conversion moves each number to the seat of its own pair", () => {
   assert.deepEqual(widget.entries("half", true), [0, 2, 4, 6, 1, 3, 5, 7]);
-  for (const [layout, convert] of [["interleaved", true], ["interleaved", false], ["half", false]]) {
+  for (const [layout, convert] of [
+    ["interleaved", true],
+    ["interleaved", false],
+    ["half", false],
+  ]) {
     assert.deepEqual(widget.entries(layout, convert), [0, 1, 2, 3, 4, 5, 6, 7]);
   }
 });
@@ -68,7 +72,11 @@ test("only seats for everybody, numbers included, keep the score", () => {
   const right = scoreAt("interleaved", "interleaved", false, 10, 6);
   near(scoreAt("half", "half", true, 10, 6), right);
   near(scoreAt("interleaved", "interleaved", true, 10, 6), right);
-  for (const wrong of [["half", "half", false], ["interleaved", "half", false], ["half", "interleaved", true]]) {
+  for (const wrong of [
+    ["half", "half", false],
+    ["interleaved", "half", false],
+    ["half", "interleaved", true],
+  ]) {
     assert.ok(Math.abs(scoreAt(...wrong, 10, 6) - right) > 0.5, String(wrong));
   }
 });
@@ -90,7 +98,10 @@ test("a walk goes where there is room, and comes back", () => {
   assert.equal(widget.shiftFrom(6, 24), 12);
   assert.equal(widget.shiftFrom(20, 24), -12);
   assert.equal(widget.shiftFrom(11, 20), 9);
-  assert.deepEqual([0, 3, 3.5, 6.6].map((t) => widget.thereAndBack(t, 3, 0.6)), [0, 1, 1, 0]);
+  assert.deepEqual(
+    [0, 3, 3.5, 6.6].map((t) => widget.thereAndBack(t, 3, 0.6)),
+    [0, 1, 1, 0],
+  );
 });
 
 test("four marks, each of its own shape", () => {

@@ -380,50 +380,38 @@ function render({ model, el }) {
 
     const tips = { q: state.qAfter, k: state.kAfter };
     const apart = Math.hypot(tips.q[0] - tips.k[0], tips.q[1] - tips.k[1]) * unit;
-    vectors.forEach(
-      ({ name, turn: turnPath, turnHead, before, after, handle, labelBefore, labelAfter }, i) => {
-        const vector = state[name];
-        const tip = tips[name];
-        const position = i ? state.n : state.m;
-        const direction = Math.atan2(vector[1], vector[0]);
-        const radius = (i ? 0.74 : 0.52) * unit;
-        const turned = position * state.theta;
-        const length = Math.hypot(...vector);
-        const points = spiralPoints(
-          middle,
-          middle,
-          radius,
-          direction,
-          direction + turned,
-          spiralGrowth(turned) * unit,
-        );
-        const drawn = turned * radius > 10 && length > 0;
-        turnPath.classList.toggle("rope-turn-many", Math.abs(turned) > 2 * TAU);
-        turnPath.setAttribute("d", drawn ? polylinePath(points.slice(0, -1)) : "");
-        turnHead.setAttribute("d", drawn ? arcHeadPath(points) : "");
-        before(middle, middle, toX(vector[0]), toY(vector[1]));
-        after(middle, middle, toX(tip[0]), toY(tip[1]));
-        handle(
-          toX(vector[0]),
-          toY(vector[1]),
-          vector,
-          fill(words.handleValue, { x: formatNumber(vector[0]), y: formatNumber(vector[1]) }),
-        );
-        const beyond = (point, distance, aside = 0) => {
-          const angle = Math.atan2(point[1], point[0]) + aside;
-          const reach = Math.hypot(...point) * unit + distance;
-          const along = (value) => clamp(value, 12, size - 12);
-          return [along(middle + reach * Math.cos(angle)), along(middle - reach * Math.sin(angle))];
-        };
-        const gap = Math.hypot(tip[0] - vector[0], tip[1] - vector[1]) * unit;
-        labelBefore(...beyond(vector, 24), "", gap > 26);
-        const aside = apart < 30 ? (i ? 1 : -1) * Math.sign(turn || 1) * 0.22 : 0;
-        labelAfter(
-          ...beyond(tip, gap > 26 ? 17 : 26, aside),
-          tokens(position),
-        );
-      },
-    );
+    vectors.forEach(({ name, turn: turnPath, turnHead, before, after, handle, labelBefore, labelAfter }, i) => {
+      const vector = state[name];
+      const tip = tips[name];
+      const position = i ? state.n : state.m;
+      const direction = Math.atan2(vector[1], vector[0]);
+      const radius = (i ? 0.74 : 0.52) * unit;
+      const turned = position * state.theta;
+      const length = Math.hypot(...vector);
+      const points = spiralPoints(middle, middle, radius, direction, direction + turned, spiralGrowth(turned) * unit);
+      const drawn = turned * radius > 10 && length > 0;
+      turnPath.classList.toggle("rope-turn-many", Math.abs(turned) > 2 * TAU);
+      turnPath.setAttribute("d", drawn ? polylinePath(points.slice(0, -1)) : "");
+      turnHead.setAttribute("d", drawn ? arcHeadPath(points) : "");
+      before(middle, middle, toX(vector[0]), toY(vector[1]));
+      after(middle, middle, toX(tip[0]), toY(tip[1]));
+      handle(
+        toX(vector[0]),
+        toY(vector[1]),
+        vector,
+        fill(words.handleValue, { x: formatNumber(vector[0]), y: formatNumber(vector[1]) }),
+      );
+      const beyond = (point, distance, aside = 0) => {
+        const angle = Math.atan2(point[1], point[0]) + aside;
+        const reach = Math.hypot(...point) * unit + distance;
+        const along = (value) => clamp(value, 12, size - 12);
+        return [along(middle + reach * Math.cos(angle)), along(middle - reach * Math.sin(angle))];
+      };
+      const gap = Math.hypot(tip[0] - vector[0], tip[1] - vector[1]) * unit;
+      labelBefore(...beyond(vector, 24), "", gap > 26);
+      const aside = apart < 30 ? (i ? 1 : -1) * Math.sign(turn || 1) * 0.22 : 0;
+      labelAfter(...beyond(tip, gap > 26 ? 17 : 26, aside), tokens(position));
+    });
   }
 
   function drawCurve(state, { width, height }) {
@@ -512,10 +500,7 @@ function render({ model, el }) {
     buttons.quarter.update(Math.abs(theta - QUARTER) < 1e-9);
     buttons.still.update(theta === 0);
     reports.score.update(state.score, formatNumber(state.score));
-    reports.angle.update(
-      state.angle,
-      Number.isFinite(state.angle) ? `${formatNumber(degrees(state.angle), 1)}°` : "–",
-    );
+    reports.angle.update(state.angle, Number.isFinite(state.angle) ? `${formatNumber(degrees(state.angle), 1)}°` : "–");
     reports.distance.update(state.distance, tokens(state.distance));
     reports.qx.update(qAfter[0], formatNumber(qAfter[0]));
     reports.qy.update(qAfter[1], formatNumber(qAfter[1]));

@@ -8,7 +8,12 @@ const q = [1.3, 0.4];
 const k = [0.9, -1.0];
 
 test("the curve is the dot product of the rotated vectors", () => {
-  for (const [m, n, theta] of [[3, 7, 0.5], [24, 0, 3.1], [0, 0, 1], [5, 5, 2]]) {
+  for (const [m, n, theta] of [
+    [3, 7, 0.5],
+    [24, 0, 3.1],
+    [0, 0, 1],
+    [5, 5, 2],
+  ]) {
     near(widget.scoreAt(q, k, theta, n - m), kit.dot(kit.rotate(q, m * theta), kit.rotate(k, n * theta)));
   }
 });

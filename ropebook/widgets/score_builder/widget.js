@@ -184,7 +184,11 @@ function render({ model, el }) {
       hand: svg("path", { class: "rope-hand" }, group),
       hub: svg("circle", { class: "rope-hub", r: 2.2 }, group),
       name: svg("text", { class: "rope-builder-name", "text-anchor": "middle" }, group),
-      part: svg("text", { class: "rope-builder-number", "text-anchor": "middle", "data-report": "contribution" }, group),
+      part: svg(
+        "text",
+        { class: "rope-builder-number", "text-anchor": "middle", "data-report": "contribution" },
+        group,
+      ),
     };
     setText(clock.name, String(index));
     group.addEventListener("click", () => pick(index));
@@ -419,10 +423,21 @@ function render({ model, el }) {
     const toPart = linearScale(-1, 1, partsBottom, partsTop);
     const toSum = linearScale(-level, level, bottom, sumTop);
     // Moving the marker leaves the curves as they are.
-    const wanted = JSON.stringify([width, wide, state.inverse, state.pairs, state.amplitudes, state.starts, state.pair]);
+    const wanted = JSON.stringify([
+      width,
+      wide,
+      state.inverse,
+      state.pairs,
+      state.amplitudes,
+      state.starts,
+      state.pair,
+    ]);
     if (drawnCurves !== wanted) {
       drawnCurves = wanted;
-      setAttributes(picture, { viewBox: `0 0 ${width} ${height}`, style: `width: ${width}px; height: ${height}px; margin: 0 auto` });
+      setAttributes(picture, {
+        viewBox: `0 0 ${width} ${height}`,
+        style: `width: ${width}px; height: ${height}px; margin: 0 auto`,
+      });
       grid.setAttribute(
         "d",
         ticks.map(({ d }) => `M${toX(d)} ${partsTop}V${partsBottom}M${toX(d)} ${sumTop}V${bottom}`).join(""),
@@ -502,7 +517,15 @@ function render({ model, el }) {
       clock.group.classList.toggle("rope-builder-off", !on);
       clock.start.setAttribute("d", polylinePath([tip(state.starts[i], 0.7 * radius), tip(state.starts[i], radius)]));
       clock.hand.setAttribute("d", length > 0 ? polylinePath([[cx, cy], tip(angle, length)]) : "");
-      clock.bar.setAttribute("d", on ? polylinePath([[cx, cy], [tip(angle, length)[0], cy]]) : "");
+      clock.bar.setAttribute(
+        "d",
+        on
+          ? polylinePath([
+              [cx, cy],
+              [tip(angle, length)[0], cy],
+            ])
+          : "",
+      );
       setAttributes(clock.name, { x: cx, y: cy - radius - 6 });
       setAttributes(clock.part, { x: cx, y: cy + radius + 16 });
       const part = on ? state.parts[i] : 0;

@@ -47,7 +47,11 @@ test("pairs that are off add nothing", () => {
 
 test("of equal scores the nearest is the peak, behind before ahead", () => {
   assert.equal(widget.bestOf(Array(65).fill(1)), 0);
-  const two = Array(65).fill(0).with(32 - 5, 2).with(32 + 5, 2).with(0, 2);
+  const two = Array(65)
+    .fill(0)
+    .with(32 - 5, 2)
+    .with(32 + 5, 2)
+    .with(0, 2);
   assert.equal(widget.bestOf(two), -5);
 });
 

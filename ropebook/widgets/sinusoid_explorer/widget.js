@@ -216,9 +216,7 @@ function render({ model, el }) {
     node.textContent = text;
     return node;
   });
-  const bars = ["positive", "negative", "score"].map((tone) =>
-    svg("path", { class: `rope-sinusoid-${tone}` }, map),
-  );
+  const bars = ["positive", "negative", "score"].map((tone) => svg("path", { class: `rope-sinusoid-${tone}` }, map));
   const captions = [0, 1, 2].map((i) =>
     svg("text", { y: BAR_TOP + i * BAR_ROW + 12, class: i === 2 ? "rope-tone-score" : "" }, map),
   );
@@ -395,14 +393,13 @@ function render({ model, el }) {
     html("div", { class: "rope-sinusoid-legend" }, note, scale),
     html("div", { class: "rope-sinusoid-main" }, mapBox),
     html("div", { class: "rope-row rope-sinusoid-stops" }, walkButton.node, fastest.node, slowest.node),
+    html("div", { class: "rope-controls" }, controls.position.node, controls.offset.node, controls.pair.node),
     html(
       "div",
-      { class: "rope-controls" },
-      controls.position.node,
-      controls.offset.node,
-      controls.pair.node,
+      { class: "rope-sinusoid-side" },
+      html("div", { class: "rope-sinusoid-clock" }, clock, facts, dialNote),
+      curveBox,
     ),
-    html("div", { class: "rope-sinusoid-side" }, html("div", { class: "rope-sinusoid-clock" }, clock, facts, dialNote), curveBox),
     html("div", { class: "rope-lesson" }, lesson),
     html(
       "div",
@@ -532,7 +529,9 @@ function render({ model, el }) {
       setText(label, formatNumber(Math.floor(i ? other : position), 0));
       setAttributes(label, { x: lx.toFixed(2), y: (ly + 4.5).toFixed(2), visibility: shown[i] ? "visible" : "hidden" });
     });
-    setAttributes(wedge, { d: turned && !shape.binary ? sectorPath(cx, cx, 22, at[0], at[0] + clamp(turned, -TAU, TAU)) : "" });
+    setAttributes(wedge, {
+      d: turned && !shape.binary ? sectorPath(cx, cx, 22, at[0], at[0] + clamp(turned, -TAU, TAU)) : "",
+    });
     const many = Math.abs(turned) > 2 * TAU;
     const growth = Math.min(5, 16 / Math.max(1, Math.abs(turned) / TAU));
     const points = spiralPoints(cx, cx, 26, at[0], at[0] + turned, growth);
@@ -555,7 +554,7 @@ function render({ model, el }) {
     const toY = linearScale(shape.low, state.most, bottom, top);
     setAttributes(curve, { viewBox: `0 0 ${width} ${tall}`, height: tall });
     setAttributes(curveGrid, {
-      d: offsets.map(({ at }) => `M${toX(at)} ${top}V${bottom}`).join("") + `M${left} ${top}H${right}`,
+      d: `${offsets.map(({ at }) => `M${toX(at)} ${top}V${bottom}`).join("")}M${left} ${top}H${right}`,
     });
     setAttributes(curveAxis, { d: `M${left} ${toY(0)}H${right}` });
     const { low, high } = shape.range;

@@ -54,7 +54,10 @@ test("each pair adds the cosine of its turn, wherever the rows are", () => {
       2,
     );
     transformer.forEach((frequency, i) => near(pairs[i], Math.cos(5 * frequency)));
-    near(pairs.reduce((a, b) => a + b), 11.777382878638058);
+    near(
+      pairs.reduce((a, b) => a + b),
+      11.777382878638058,
+    );
   }
 });
 
@@ -82,7 +85,14 @@ test("the curve falls with bumps: 5 steps away is nearer than 4", () => {
 
 test("a walk keeps both rows on the map", () => {
   assert.equal(widget.walkFrom(20, 5), 20);
-  for (const [position, offset] of [[110, 5], [127, 64], [10, -20], [127, -64], [64, 64], [100, 4]]) {
+  for (const [position, offset] of [
+    [110, 5],
+    [127, 64],
+    [10, -20],
+    [127, -64],
+    [64, 64],
+    [100, 4],
+  ]) {
     const from = widget.walkFrom(position, offset);
     for (const at of [from, from + 24]) {
       assert.ok(Math.min(at, at + offset) >= 0 && Math.max(at, at + offset) <= 127, `${position} ${offset}`);

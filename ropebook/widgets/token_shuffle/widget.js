@@ -94,9 +94,7 @@ export function attend(points, head, causal) {
     points.map((point) => apply(matrix, point)),
   );
   const weights = queries.map((q, m) =>
-    softmax(
-      keys.map((k, n) => (causal && n > m ? -Infinity : (q[0] * k[0] + q[1] * k[1]) / Math.SQRT2)),
-    ),
+    softmax(keys.map((k, n) => (causal && n > m ? -Infinity : (q[0] * k[0] + q[1] * k[1]) / Math.SQRT2))),
   );
   const outputs = weights.map((row) =>
     [0, 1].map((axis) => row.reduce((sum, weight, n) => sum + weight * values[n][axis], 0)),
@@ -152,7 +150,12 @@ export function permutations(count) {
 export function boundsOf(embeddings, head) {
   const box = { left: 0, right: 0, bottom: 0, top: 0 };
   for (const order of permutations(embeddings.length)) {
-    for (const [positions, causal] of [[false, false], [true, false], [false, true], [true, true]]) {
+    for (const [positions, causal] of [
+      [false, false],
+      [true, false],
+      [false, true],
+      [true, true],
+    ]) {
       for (const [x, y] of survey(embeddings, order, head, positions, causal).outputs) {
         box.left = Math.min(box.left, x);
         box.right = Math.max(box.right, x);
@@ -182,18 +185,13 @@ export function isOriginal(order) {
 // Words that are written alike and whose outputs are equal, by place.
 export function twinsOf(names, outputs) {
   return names.map((name, place) =>
-    names.some(
-      (other, at) => at !== place && other === name && largestChange(outputs[at], outputs[place]) < SAME,
-    ),
+    names.some((other, at) => at !== place && other === name && largestChange(outputs[at], outputs[place]) < SAME),
   );
 }
 
 // The unit that fits a box into a picture, and where the origin then is.
 export function fitted(box, width, height, margin) {
-  const unit = Math.min(
-    (width - 2 * margin) / (box.right - box.left),
-    (height - 2 * margin) / (box.top - box.bottom),
-  );
+  const unit = Math.min((width - 2 * margin) / (box.right - box.left), (height - 2 * margin) / (box.top - box.bottom));
   return {
     unit,
     x: width / 2 - ((box.left + box.right) / 2) * unit,
@@ -355,8 +353,7 @@ function render({ model, el }) {
   let dragged = null;
   let layout = { width: 0, column: 1, left: 0 };
   let known = "";
-  const placeAt = (event) =>
-    (event.clientX - cards.getBoundingClientRect().left - layout.left) / layout.column - 0.5;
+  const placeAt = (event) => (event.clientX - cards.getBoundingClientRect().left - layout.left) / layout.column - 0.5;
   const move = (from, to) => {
     if (from !== to) commit(model, { order: moved(current().order, from, to) });
   };
@@ -402,7 +399,12 @@ function render({ model, el }) {
   });
   const chooser = html(
     "div",
-    { class: "rope-row rope-row-first rope-tokens-choices", role: "radiogroup", "aria-label": words.sentence, "data-control": "sentence" },
+    {
+      class: "rope-row rope-row-first rope-tokens-choices",
+      role: "radiogroup",
+      "aria-label": words.sentence,
+      "data-control": "sentence",
+    },
     ...choices,
   );
   chooser.addEventListener("keydown", (event) => {
@@ -465,7 +467,12 @@ function render({ model, el }) {
   const legend = html(
     "ul",
     { class: "rope-legend rope-tokens-legend" },
-    html("li", {}, sample((picture) => arrow(picture, "rope-tokens-output")(2, 9, 30, 9)), words.legendNow),
+    html(
+      "li",
+      {},
+      sample((picture) => arrow(picture, "rope-tokens-output")(2, 9, 30, 9)),
+      words.legendNow,
+    ),
     html(
       "li",
       {},
@@ -610,7 +617,13 @@ function render({ model, el }) {
       const hidden = masked && column > row;
       const [x, y] = [left + at(order[column]) * cell, 22 + at(order[row]) * cell];
       setAttributes(group, { transform: `translate(${x.toFixed(2)} ${y.toFixed(2)})` });
-      setAttributes(back, { x: 1.5, y: 1.5, width: cell - 3, height: cell - 3, "fill-opacity": (0.55 * weight).toFixed(4) });
+      setAttributes(back, {
+        x: 1.5,
+        y: 1.5,
+        width: cell - 3,
+        height: cell - 3,
+        "fill-opacity": (0.55 * weight).toFixed(4),
+      });
       back.classList.toggle("rope-tokens-masked", hidden);
       text.classList.toggle("rope-tokens-hidden", hidden);
       setAttributes(text, { x: cell / 2, y: cell / 2 + 4.5 });
@@ -654,7 +667,10 @@ function render({ model, el }) {
       else rest();
     }
     const state = survey(sentence.embeddings, order, head, model.get("positions"), model.get("causal"));
-    const twins = twinsOf(order.map((word) => sentence.words[word]), state.outputs);
+    const twins = twinsOf(
+      order.map((word) => sentence.words[word]),
+      state.outputs,
+    );
     const drawn = { sentence, order, state, box: boxes[name], twins };
     drawCards(drawn, room);
     const height = drawHeat(drawn, room);

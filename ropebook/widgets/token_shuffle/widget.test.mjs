@@ -4,25 +4,67 @@ import test from "node:test";
 import * as widget from "./widget.js";
 const near = (actual, expected) => assert.ok(Math.abs(actual - expected) < 1e-9, `${actual} is not ${expected}`);
 const allNear = (actual, expected) => actual.flat().forEach((value, i) => near(value, expected.flat()[i]));
-const head = { query: [[0.5, -0.5], [0.5, 0]], key: [[0, 1], [-1, -1.5]], value: [[1, 0], [0, 1]] };
-const words = [[1, -1.5], [-1, -1.5], [-2, 0.5]];
-const survey = (order, positions = false, causal = false) =>
-  widget.survey(words, order, head, positions, causal);
+const head = {
+  query: [
+    [0.5, -0.5],
+    [0.5, 0],
+  ],
+  key: [
+    [0, 1],
+    [-1, -1.5],
+  ],
+  value: [
+    [1, 0],
+    [0, 1],
+  ],
+};
+const words = [
+  [1, -1.5],
+  [-1, -1.5],
+  [-2, 0.5],
+];
+const survey = (order, positions = false, causal = false) => widget.survey(words, order, head, positions, causal);
 
 test("a matrix acts on a column", () => {
-  assert.deepEqual(widget.apply([[1, 2], [3, 4]], [10, 1]), [12, 34]);
+  assert.deepEqual(
+    widget.apply(
+      [
+        [1, 2],
+        [3, 4],
+      ],
+      [10, 1],
+    ),
+    [12, 34],
+  );
 });
 
 test("weights of each row sum to one, and equal scores share equally", () => {
-  for (const row of survey([2, 0, 1], true).weights) near(row.reduce((a, b) => a + b), 1);
+  for (const row of survey([2, 0, 1], true).weights)
+    near(
+      row.reduce((a, b) => a + b),
+      1,
+    );
   allNear(widget.softmax([1000, 1000]), [0.5, 0.5]);
   allNear(widget.softmax([0, -Infinity]), [1, 0]);
 });
 
 test("a head of zeros gives everybody the mean of the values", () => {
-  const zeros = [[0, 0], [0, 0]];
-  const { outputs } = widget.attend([[1, 2], [3, 6]], { query: zeros, key: zeros, value: head.value }, false);
-  allNear(outputs, [[2, 4], [2, 4]]);
+  const zeros = [
+    [0, 0],
+    [0, 0],
+  ];
+  const { outputs } = widget.attend(
+    [
+      [1, 2],
+      [3, 6],
+    ],
+    { query: zeros, key: zeros, value: head.value },
+    false,
+  );
+  allNear(outputs, [
+    [2, 4],
+    [2, 4],
+  ]);
 });
 
 test("without positions every order leaves each word its output, and the mean", () => {
@@ -49,7 +91,11 @@ test("weights go with the words", () => {
 });
 
 test("positions and a mask each change what is said in another order", () => {
-  for (const [positions, causal] of [[true, false], [false, true], [true, true]]) {
+  for (const [positions, causal] of [
+    [true, false],
+    [false, true],
+    [true, true],
+  ]) {
     near(survey([0, 1, 2], positions, causal).change, 0);
     assert.ok(survey([2, 1, 0], positions, causal).change > 1);
     assert.ok(survey([2, 1, 0], positions, causal).pooledChange > 0.2);
@@ -75,8 +121,28 @@ test("a moved word pushes those between, exchanged words leave the others", () =
 });
 
 test("twins are alike in name and in output", () => {
-  assert.deepEqual(widget.twinsOf(["the", "dog", "the"], [[1, 0], [1, 0], [1, 0]]), [true, false, true]);
-  assert.deepEqual(widget.twinsOf(["the", "dog", "the"], [[1, 0], [1, 0], [1, 0.1]]), [false, false, false]);
+  assert.deepEqual(
+    widget.twinsOf(
+      ["the", "dog", "the"],
+      [
+        [1, 0],
+        [1, 0],
+        [1, 0],
+      ],
+    ),
+    [true, false, true],
+  );
+  assert.deepEqual(
+    widget.twinsOf(
+      ["the", "dog", "the"],
+      [
+        [1, 0],
+        [1, 0],
+        [1, 0.1],
+      ],
+    ),
+    [false, false, false],
+  );
 });
 
 test("the box holds every output, and fits into its picture", () => {

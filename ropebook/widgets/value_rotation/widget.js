@@ -207,7 +207,12 @@ function render({ model, el }) {
   });
   const choice = html(
     "div",
-    { class: "rope-row rope-row-first rope-carried-stops", role: "radiogroup", "aria-label": words.choice, "data-control": "values" },
+    {
+      class: "rope-row rope-row-first rope-carried-stops",
+      role: "radiogroup",
+      "aria-label": words.choice,
+      "data-control": "values",
+    },
     ...ways,
   );
   choice.addEventListener("keydown", (event) => {
@@ -314,7 +319,10 @@ function render({ model, el }) {
     size = room.plane;
     const [middle, unit] = [size / 2, size / (2 * EXTENT)];
     const at = ([x, y]) => [middle + x * unit, middle - y * unit];
-    setAttributes(plane, { viewBox: `0 0 ${size} ${size}`, style: `width: ${size}px; height: ${size}px; margin: 0 auto` });
+    setAttributes(plane, {
+      viewBox: `0 0 ${size} ${size}`,
+      style: `width: ${size}px; height: ${size}px; margin: 0 auto`,
+    });
     const lines = [-2, -1, 1, 2].map((v) => `M${middle + v * unit} 0V${size}M0 ${middle + v * unit}H${size}`);
     grid.setAttribute("d", lines.join(""));
     axes.setAttribute("d", `M${middle} 0V${size}M0 ${middle}H${size}`);
@@ -341,7 +349,12 @@ function render({ model, el }) {
     setAttributes(outputTip, { cx: ox, cy: oy });
     // The name of the old place stands inside the circle, where no word does.
     const moved = apart(state.output, state.atZero) * unit > 46;
-    const [lx, ly] = at(rotate(state.atZero.map((value) => value * 0.62), -0.42));
+    const [lx, ly] = at(
+      rotate(
+        state.atZero.map((value) => value * 0.62),
+        -0.42,
+      ),
+    );
     setAttributes(ghostLabel, { x: lx, y: ly, visibility: moved ? "visible" : "hidden" });
   }
 
@@ -352,7 +365,10 @@ function render({ model, el }) {
     const dialY = 44 + radius;
     const floor = dialY + radius + 92;
     const height = floor + 24;
-    setAttributes(heads, { viewBox: `0 0 ${width} ${height}`, style: `width: ${width}px; height: ${height}px; margin: 0 auto` });
+    setAttributes(heads, {
+      viewBox: `0 0 ${width} ${height}`,
+      style: `width: ${width}px; height: ${height}px; margin: 0 auto`,
+    });
     base.setAttribute("d", `M0 ${floor}H${width}`);
     const q = rotate(state.queries[state.query], (state.shift + state.query) * state.theta);
     columns.forEach((part, i) => {

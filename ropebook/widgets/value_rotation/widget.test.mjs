@@ -41,7 +41,10 @@ test("values arrive turned by nothing, by n, or by n minus m", () => {
 test("a quarter turn by hand", () => {
   // weights are halves; values (1, 0) and (0, 1)
   const tip = (way, shift) => widget.outputOf(head(way), shift);
-  const is = ([x, y], [a, b]) => (near(x, a), near(y, b));
+  const is = ([x, y], [a, b]) => {
+    near(x, a);
+    near(y, b);
+  };
   is(tip("alone", 0), [0.5, 0.5]);
   is(tip("turned", 0), [0, 0]); // (1, 0) stays, (0, 1) at 1 -> (-1, 0)
   is(tip("turned_back", 0), [0, 0]); // (1, 0) by -90 degrees -> (0, -1), (0, 1) stays
@@ -49,7 +52,13 @@ test("a quarter turn by hand", () => {
 
 test("only turned values make the output spin", () => {
   const moved = (way, shift) => {
-    const state = { ...head(way, 0.25), values: [[1, 0], [1, 0.5]] };
+    const state = {
+      ...head(way, 0.25),
+      values: [
+        [1, 0],
+        [1, 0.5],
+      ],
+    };
     return widget.apart(widget.outputOf(state, shift), widget.outputOf(state, 0));
   };
   for (const shift of [1, 7, 30]) {
