@@ -12,6 +12,9 @@ import re
 from pathlib import Path
 
 from docutils import nodes
+from pygments.formatters import HtmlFormatter
+from pygments.token import Name, Punctuation, Text, Whitespace
+from sphinx.highlighting import PygmentsBridge
 from sphinx.util import logging
 
 from ropebook import palette
@@ -122,6 +125,26 @@ def _name_citations(app, page, template, context, doctree):
         context["body"] = context["body"].replace('role="doc-biblioentry"', 'role="listitem"')
 
 
+PLAIN_TOKENS = {Name, Name.Namespace, Name.Other, Punctuation, Punctuation.Marker, Whitespace}
+"""What stands in the color of the text in both themes."""
+
+
+class CodeFormatter(HtmlFormatter):
+    """Tags only what has a color of its own: plain names and brackets are half of all tags.
+
+    Example:
+        >>> from pygments import highlight
+        >>> from pygments.lexers import PythonLexer
+        >>> print(highlight("f(x)", PythonLexer(), CodeFormatter(nowrap=True)), end="")
+        f(x)
+    """
+
+    def format_unencoded(self, tokensource, outfile):
+        """Write the tokens to a file, those in the text's color as text."""
+        plain = ((Text if kind in PLAIN_TOKENS else kind, text) for kind, text in tokensource)
+        super().format_unencoded(plain, outfile)
+
+
 def shown_states(states: dict, shown: set[str]) -> dict:
     """Return the widget states that a page needs: those shown, and those that they refer to.
 
@@ -167,6 +190,7 @@ def _write_assets(app, error):
 def setup(app):
     """Register the extension with Sphinx."""
     PlotlyRenderer.mime_priority_overrides = (("*", PLOTLY_MIME, 5),)
+    PygmentsBridge.html_formatter = CodeFormatter
     os.environ[RUN_SOLUTIONS] = "1"  # for the kernels that run the notebooks during the build
     app.connect("config-inited", _drop_thebe)
     app.connect("doctree-read", _color_formulae)

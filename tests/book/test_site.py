@@ -2,10 +2,16 @@
 
 import json
 import os
+import re
 from types import SimpleNamespace
 
 import pytest
+from bs4 import BeautifulSoup
 from myst_nb.core.render import get_mime_priority
+from pygments import highlight
+from pygments.lexers import PythonLexer
+from pygments.styles import get_style_by_name
+from pygments.token import Keyword, Name
 
 from ropebook import palette, site
 from ropebook.exercises import RUN_SOLUTIONS
@@ -141,3 +147,28 @@ def test_light_and_dark_name_the_same_things():
     css = palette.css()
     for name in [*palette.LIGHT, *palette.LIGHT_PAGE]:
         assert css.count(f"--rope-{name}:") == 2
+
+
+CODE = "def turn(x, *, layout):\n    return f(x[0], layout) + 1  # a half turn\n"
+
+
+def test_code_is_tagged_only_where_it_has_a_color_of_its_own():
+    html = highlight(CODE, PythonLexer(), site.CodeFormatter())
+    tagged = dict(re.findall(r'<span class="(\w+)">([^<]*)</span>', html))
+    assert tagged == {
+        "k": "return",
+        "nf": "turn",
+        "o": "+",
+        "mi": "1",
+        "c1": "# a half turn",
+    }
+    plain = BeautifulSoup(html, "html.parser").get_text()
+    assert plain.strip() == CODE.strip(), "no letter is lost"
+
+
+@pytest.mark.parametrize("name", ["a11y-high-contrast-light", "a11y-high-contrast-dark"])
+def test_what_is_not_tagged_has_one_color_in_both_themes(name):
+    style = get_style_by_name(name)
+    colors = {style.style_for_token(kind)["color"] for kind in site.PLAIN_TOKENS}
+    assert colors == {style.style_for_token(Name)["color"]}
+    assert style.style_for_token(Keyword)["color"] not in colors
