@@ -1,30 +1,9 @@
-import {
-  OWN_KEYS,
-  clamp,
-  pickWords,
-  fill,
-  formatNumber,
-  degrees,
-  rotate,
-  dot,
-  polylinePath,
-  setAttributes,
-  svg,
-  html,
-  setText,
-  arrow,
-  slider,
-  button,
-  report,
-  readout,
-  widgetRoot,
-  announcer,
-  prefersReducedMotion,
-  frameScheduler,
-  animator,
-  commit,
-  watch,
-} from "../kit/kit.js";
+import { OWN_KEYS, button, readout, report, slider } from "../kit/controls.js";
+import { announcer, arrow, html, setAttributes, setText, svg, widgetRoot } from "../kit/dom.js";
+import { clamp, degrees, dot, rotate } from "../kit/math.js";
+import { animator, commit, frameScheduler, prefersReducedMotion, thereAndBack, watch } from "../kit/motion.js";
+import { polylinePath } from "../kit/paths.js";
+import { fill, formatNumber, pickWords, tokens } from "../kit/text.js";
 
 const WORDS = {
   en: {
@@ -100,19 +79,6 @@ export function apart(a, b) {
 // There is as much room up as is needed, or the text is pulled back instead.
 export function pushFrom(shift, limit) {
   return shift + PUSH <= limit ? PUSH : -PUSH;
-}
-
-// There and back: 0 -> 1 -> 0 with a rest at the far end.
-export function thereAndBack(seconds, outward, rest) {
-  const ease = (t) => (t < 0.5 ? 2 * t * t : 1 - 2 * (1 - t) * (1 - t));
-  if (seconds < outward) return ease(seconds / outward);
-  if (seconds < outward + rest) return 1;
-  return ease(clamp((2 * outward + rest - seconds) / outward, 0, 1));
-}
-
-// Whole tokens at rest, tenths while an animation passes between them.
-export function tokens(count) {
-  return formatNumber(count, Math.abs(count - Math.round(count)) < 1e-9 ? 0 : 1);
 }
 
 export function lessonKind({ way, theta, shift, change }) {
