@@ -17,6 +17,8 @@ class RopeWidget(anywidget.AnyWidget):
         True
     """
 
+    _css = ""  # of a class without a folder
+
     def __init_subclass__(cls, folder: str | None = None, **kwargs: Any) -> None:
         """Give the class the module and the style sheet of a folder.
 
