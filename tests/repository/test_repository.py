@@ -28,7 +28,7 @@ FILES = [
     "book/_static/book.css",
     "ropelib/__init__.py",
     "ropelib/reference.py",
-    "ropebook/widgets/kit/kit.js",
+    "ropebook/widgets/kit/mount.js",
 ]
 ROOMS = {".ci", ".github", "benchmarks", "book", "docs", "ropebook", "ropelib", "tests"}
 TEXT = {".py", ".js", ".mjs", ".css", ".md", ".ipynb", ".yml", ".yaml", ".toml", ".txt", ".cff", ""}

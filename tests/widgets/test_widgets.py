@@ -1,4 +1,4 @@
-"""The widgets' Python side, their bundle, and (by way of node) their pure JavaScript."""
+"""The widgets' Python side, and (by way of node) their pure JavaScript."""
 
 import math
 import re
@@ -15,6 +15,7 @@ import javascript
 from javascript import WIDGETS
 
 from ropebook.widgets import ComplexProduct, FrequencyClocks, RotationExplorer, base
+from ropebook.widgets.bundle import bundle
 from ropebook.widgets.frequency_clocks.widget import PRESETS
 from ropelib import apply_rotary, cos_sin, inv_freq
 
@@ -30,106 +31,23 @@ def rotation(angle):
     return torch.tensor([[c, -s], [s, c]], dtype=torch.float64)
 
 
-# ---- bundle ----
-
-
-@pytest.mark.parametrize("name", CLASSES)
-def test_bundle_is_one_small_module_without_imports(name):
-    source = base.bundle(name)
-    assert not re.search(r"^\s*import\b", source, re.MULTILINE)
-    assert "export default { render };" in source
-    assert "fetch(" not in source and "http://www.w3.org/2000/svg" in source
-    assert re.findall(r"https?://[^\"'\s]+", source) == ["http://www.w3.org/2000/svg"]
-    assert len(source.encode()) < 35_000
-    assert CLASSES[name]._esm == source or str(CLASSES[name]._esm) == source
-
-
-KIT = "kit/kit.js"
-OWN = "own/widget.js"
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        'import "../kit/kit.js";',
-        'import whole from "../kit/kit.js";',
-        'export { a } from "../kit/kit.js";',
-        'export * from "../kit/kit.js";',
-        'const late = await import("../kit/kit.js");',
-        'import { a } from "https://example.org/kit.js";',
-    ],
-)
-def test_bundle_refuses_any_other_import(line):
-    own = f'import {{ a }} from "../kit/kit.js";\n{line}\n'
-    with pytest.raises(ValueError, match=r"only names from a file .* got .* in own/widget\.js"):
-        base._join(OWN, {KIT: "export const a = 1;\n", OWN: own})
-
-
-@pytest.mark.parametrize(
-    ("own", "message"),
-    [
-        ('import { a as b } from "../kit/kit.js";\n', r"must keep their name, got \{a as b\}"),
-        (
-            'import { a } from "./other.js";\n',
-            r"own/widget\.js must import from a file of .*, got \./other\.js",
-        ),
-        ('import { b } from "../kit/kit.js";\n', r"imports b, which kit/kit\.js does not export"),
-        (
-            'import { c } from "./ring.js";\n',
-            r"must not import each other, got own/widget\.js in a circle",
-        ),
-        (
-            'import { a } from "../kit/kit.js";\nconst d = 1;\n',
-            r"declared once, got d in kit/kit\.js and own",
-        ),
-    ],
-)
-def test_bundle_refuses_what_would_break_in_the_page(own, message):
-    sources = {KIT: "export const a = 1;\nconst d = 2;\n", OWN: f"{own}export const e = 1;\n"}
-    sources["own/ring.js"] = 'import { e } from "./widget.js";\nexport const c = 1;\n'
-    with pytest.raises(ValueError, match=message):
-        base._join(OWN, sources)
-
-
-def test_bundle_has_each_file_once_and_before_who_asks_for_it():
-    kit = 'import { a } from "../kit/kit.js";\n'
-    sources = {
-        KIT: "export const a = 1;\n",
-        "own/part.js": kit + "export function b() {}\n",
-        OWN: kit + 'import { b } from "./part.js";\nexport default b;\n',
-    }
-    expected = "const a = 1;\nfunction b() {}\nexport default b;\n"
-    assert base._join(OWN, sources) == expected
-
-
-def test_style_is_palette_then_rules_scoped_to_the_widget():
-    css = base.stylesheet()
-    assert css.startswith(":root { --rope-q:")
-    rules = (WIDGETS / "kit/kit.css").read_text("utf-8")
-    selectors = re.findall(r"^\s*([^@\s{}][^{}]*)\{", rules, re.MULTILINE)
-    assert len(selectors) > 50
-    for selector in ",".join(selectors).split(","):
-        assert selector.strip().startswith(".rope-widget"), selector
-    assert not re.search(r"#[0-9a-fA-F]{3,8}\b|rgb", rules), "colors live in palette.py"
-
-
 @pytest.mark.parametrize("name", CLASSES)
 def test_words_stand_in_the_table_only(name):
     source = (WIDGETS / f"{name}/widget.js").read_text("utf-8")
     table, code = re.fullmatch(r"(.*?^};\n)(.*)", source, re.DOTALL | re.MULTILINE).groups()
     assert "const WORDS = {" in table
-    used = set(re.findall(r"\bwords\.(\w+)", code))
+    used = {"title", *re.findall(r"\bwords\.(\w+)", code)}  # the frame reads the title
     listed = set(re.findall(r"^    (\w+):", table, re.MULTILINE))
     assert used == listed
 
 
 @pytest.mark.parametrize("name", CLASSES)
 def test_every_synced_trait_is_read_by_the_picture(name):
-    source = base.bundle(name)
+    source = bundle(name)
     own = set(CLASSES[name]().keys) - set(base.RopeWidget().keys)
     own.discard("preset")  # the picture writes it; it recognizes presets by their values
     for trait in own:
-        assert f'model.get("{trait}")' in source or f"{trait}:" in source, trait
+        assert f'"{trait}"' in source or f"{trait}:" in source, trait
 
 
 def test_importing_ropelib_loads_no_widget():
@@ -302,16 +220,3 @@ def test_pure_javascript_functions(name):
     command = [javascript.node(), "--test", file]
     run = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert run.returncode == 0, run.stdout + run.stderr
-
-
-@pytest.mark.parametrize("name", CLASSES)
-def test_the_bundle_parses_as_a_module(name):
-    program = (
-        "let s='';process.stdin.on('data',d=>s+=d).on('end',async()=>{"
-        "const m=await import('data:text/javascript,'+encodeURIComponent(s));"
-        "if(typeof m.default.render!=='function')process.exit(1)})"
-    )
-    source = base.bundle(name)
-    command = [javascript.node(), "-e", program]
-    run = subprocess.run(command, input=source, capture_output=True, text=True)
-    assert run.returncode == 0, run.stderr

@@ -1,26 +1,9 @@
-import {
-  clamp,
-  pickWords,
-  fill,
-  formatNumber,
-  linearScale,
-  setAttributes,
-  svg,
-  html,
-  setText,
-  slider,
-  toggle,
-  button,
-  report,
-  readout,
-  widgetRoot,
-  announcer,
-  prefersReducedMotion,
-  frameScheduler,
-  animator,
-  commit,
-  watch,
-} from "../kit/kit.js";
+import { button, readout, report, slider, toggle } from "../kit/controls.js";
+import { announcer, html, setAttributes, setText, svg, widgetRoot } from "../kit/dom.js";
+import { clamp, softmax } from "../kit/math.js";
+import { animator, commit, frameScheduler, prefersReducedMotion, watch } from "../kit/motion.js";
+import { linearScale } from "../kit/plot.js";
+import { fill, formatNumber, pickWords } from "../kit/text.js";
 
 const WORDS = {
   en: {
@@ -163,13 +146,6 @@ export function biasMatrix(state, tables) {
   if (state.encoding === "absolute") return absoluteMatrix(state.shift, tables);
   const byDistance = Array.from({ length: 2 * LENGTH - 1 }, (_, i) => relativeBias(i - LENGTH + 1, state, tables));
   return Array.from({ length: LENGTH }, (_, m) => byDistance.slice(LENGTH - 1 - m, 2 * LENGTH - 1 - m));
-}
-
-export function softmax(scores) {
-  const most = Math.max(...scores);
-  const powers = scores.map((score) => Math.exp(score - most));
-  const sum = powers.reduce((a, b) => a + b, 0);
-  return powers.map((power) => power / sum);
 }
 
 // The diagonals of what is seen, as lists of values; a causal mask hides those ahead.

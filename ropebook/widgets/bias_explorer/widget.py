@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import traitlets
 
-from ropebook.widgets.base import RopeWidget, bundle
+from ropebook.widgets.base import RopeWidget
 
 if TYPE_CHECKING:
     import torch
@@ -40,7 +40,7 @@ def _fixed(values: list[float]) -> traitlets.List:
     return traitlets.List(traitlets.Float(), values, read_only=True).tag(sync=True)
 
 
-class BiasExplorer(RopeWidget):
+class BiasExplorer(RopeWidget, folder="bias_explorer"):
     """See what a position encoding adds to 24 x 24 scores, and whether a diagonal has one color.
 
     Rows are queries, columns keys, distances n - m. `absolute` shows p_m^T W p_n, the part of the
@@ -69,8 +69,6 @@ class BiasExplorer(RopeWidget):
         >>> explorer.different_values, explorer.diagonal_spread
         (9, 0.0)
     """
-
-    _esm = bundle("bias_explorer")
 
     encoding = traitlets.Unicode("alibi").tag(sync=True)
     query = traitlets.Int(14).tag(sync=True)

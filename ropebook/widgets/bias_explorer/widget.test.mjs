@@ -88,12 +88,6 @@ test("values that differ by rounding alone are counted once", () => {
   assert.equal(widget.differentValues([[0.1 + 0.2, 0.3], [0.3001]]), 2);
 });
 
-test("attention sums to one and follows differences", () => {
-  const weights = widget.softmax([0, Math.log(3), -1000]);
-  near(weights[0], 0.25);
-  near(weights[1], 0.75);
-});
-
 test("a level is the first that holds the value", () => {
   assert.deepEqual(
     [0, 3, 3.1, 11.5].map((value) => widget.roundLevel(value, [3, 6, 12])),

@@ -1,33 +1,10 @@
-import {
-  TAU,
-  clamp,
-  pickWords,
-  fill,
-  formatNumber,
-  degrees,
-  rotate,
-  polylinePath,
-  spiralPoints,
-  sectorPath,
-  arcHeadPath,
-  setAttributes,
-  svg,
-  html,
-  setText,
-  arrow,
-  vectorLabel,
-  toggle,
-  button,
-  report,
-  vectorHandle,
-  widgetRoot,
-  announcer,
-  prefersReducedMotion,
-  frameScheduler,
-  animator,
-  commit,
-  watch,
-} from "../kit/kit.js";
+import { button, report, toggle } from "../kit/controls.js";
+import { announcer, arrow, html, setAttributes, setText, svg, vectorLabel, widgetRoot } from "../kit/dom.js";
+import { vectorHandle } from "../kit/drag.js";
+import { TAU, clamp, degrees, rotate } from "../kit/math.js";
+import { animator, commit, frameScheduler, prefersReducedMotion, watch } from "../kit/motion.js";
+import { arcHeadPath, polylinePath, sectorPath, spiralPoints } from "../kit/paths.js";
+import { fill, formatNumber, pickWords } from "../kit/text.js";
 
 const WORDS = {
   en: {

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import traitlets
 
-from ropebook.widgets.base import RopeWidget, bundle
+from ropebook.widgets.base import RopeWidget
 
 if TYPE_CHECKING:
     import torch
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 _ROUNDING = 1e-9
 
 
-class ComplexProduct(RopeWidget):
+class ComplexProduct(RopeWidget, folder="complex_product"):
     """Drag z and w and watch z * w: w turns the plane by its angle and scales it by its length.
 
     (a + bi)(x + yi) = (ax - by) + (bx + ay)i, which is the matrix [[a, -b], [b, a]] times (x, y).
@@ -35,8 +35,6 @@ class ComplexProduct(RopeWidget):
         >>> explorer.lengths
         (1.3, 1.0, 1.3)
     """
-
-    _esm = bundle("complex_product")
 
     z = traitlets.List(traitlets.Float(), [1.2, 0.5]).tag(sync=True)
     w = traitlets.List(traitlets.Float(), [-0.9, 1.2]).tag(sync=True)

@@ -1,4 +1,4 @@
-import { TAU, clamp } from "../kit/kit.js";
+import { TAU, clamp } from "../kit/math.js";
 
 // What ropelib/scaling.py computes, for the picture, which has no Python to ask.
 

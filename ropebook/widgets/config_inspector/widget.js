@@ -1,27 +1,10 @@
-import {
-  OWN_KEYS,
-  TAU,
-  clamp,
-  pickWords,
-  fill,
-  formatQuantity,
-  superscript,
-  linearScale,
-  polylinePath,
-  setAttributes,
-  svg,
-  html,
-  setText,
-  slider,
-  button,
-  report,
-  readout,
-  widgetRoot,
-  announcer,
-  frameScheduler,
-  commit,
-  watch,
-} from "../kit/kit.js";
+import { OWN_KEYS, button, readout, report, slider } from "../kit/controls.js";
+import { announcer, html, setAttributes, setText, svg, widgetRoot } from "../kit/dom.js";
+import { TAU, clamp } from "../kit/math.js";
+import { commit, frameScheduler, watch } from "../kit/motion.js";
+import { polylinePath } from "../kit/paths.js";
+import { linearScale } from "../kit/plot.js";
+import { fill, formatQuantity, pickWords, superscript } from "../kit/text.js";
 import { readConfig, same } from "./config_reader.js";
 import { parseJson } from "./json_places.js";
 import { frequencies, shownLength, turningPairs } from "./scaled_frequencies.js";

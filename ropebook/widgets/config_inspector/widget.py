@@ -5,7 +5,7 @@ import re
 
 import traitlets
 
-from ropebook.widgets.base import RopeWidget, bundle
+from ropebook.widgets.base import RopeWidget
 from ropelib.config import RopeConfig, keys, layer_types
 from ropelib.config.files import parsed
 from ropelib.gallery import GALLERY
@@ -32,7 +32,7 @@ def _as_text(config: dict) -> str:
 EXAMPLES = {name: _as_text(GALLERY[model].config) for name, model in _EXAMPLES.items()}
 
 
-class ConfigInspector(RopeWidget):
+class ConfigInspector(RopeWidget, folder="config_inspector"):
     """Paste a model's config.json; see which pairs turn, how fast, and what scaling did to them.
 
     The text is the reader's typing, so a mistake in it is no error here: the widget names it where
@@ -57,8 +57,6 @@ class ConfigInspector(RopeWidget):
         >>> inspector.rope_config.base
         10000.0
     """
-
-    _esm = bundle("config_inspector")
 
     config = traitlets.Unicode(EXAMPLES["llama3_1"]).tag(sync=True)
     layer_type = traitlets.Unicode("").tag(sync=True)

@@ -14,7 +14,7 @@ pytest.importorskip("anywidget")
 
 import javascript
 
-from ropebook.widgets import DistanceCurve, base
+from ropebook.widgets import DistanceCurve, base, bundle
 from ropebook.widgets.distance_curve.widget import BASES, PRESETS
 
 SOURCE = Path(__file__).with_name("widget.js").read_text("utf-8")
@@ -80,20 +80,20 @@ def test_it_refuses(name, value, message):
 
 
 def test_bundle_is_one_module_without_imports_or_addresses():
-    source = base.bundle("distance_curve")
+    source = bundle.bundle("distance_curve")
     assert not re.search(r"^\s*import\b", source, re.MULTILINE)
     assert re.findall(r"https?://[^\"'\s]+", source) == ["http://www.w3.org/2000/svg"]
 
 
 def test_words_stand_in_the_table_only():
     table, code = re.fullmatch(r"(.*?^};\n)(.*)", SOURCE, re.DOTALL | re.MULTILINE).groups()
-    used = set(re.findall(r"\bwords\.(\w+)", code))
+    used = {"title", *re.findall(r"\bwords\.(\w+)", code)}  # the frame reads the title
     assert used == set(re.findall(r"^    (\w+):", table, re.MULTILINE))
 
 
 def test_every_synced_trait_is_read_by_the_picture():
     for trait in set(DistanceCurve().keys) - set(base.RopeWidget().keys):
-        assert f'model.get("{trait}")' in SOURCE or f'"{trait}"' in SOURCE, trait
+        assert f'"{trait}"' in SOURCE or f'"{trait}"' in SOURCE, trait
 
 
 _PROGRAM = """

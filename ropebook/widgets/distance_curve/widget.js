@@ -1,27 +1,10 @@
-import {
-  TAU,
-  clamp,
-  pickWords,
-  fill,
-  formatNumber,
-  formatQuantity,
-  linearScale,
-  polylinePath,
-  setAttributes,
-  svg,
-  html,
-  setText,
-  slider,
-  toggle,
-  button,
-  report,
-  readout,
-  widgetRoot,
-  announcer,
-  frameScheduler,
-  commit,
-  watch,
-} from "../kit/kit.js";
+import { button, readout, report, slider, toggle } from "../kit/controls.js";
+import { announcer, html, setAttributes, setText, svg, widgetRoot } from "../kit/dom.js";
+import { TAU, clamp } from "../kit/math.js";
+import { commit, frameScheduler, watch } from "../kit/motion.js";
+import { polylinePath } from "../kit/paths.js";
+import { linearScale } from "../kit/plot.js";
+import { fill, formatNumber, formatQuantity, pickWords } from "../kit/text.js";
 
 const WORDS = {
   en: {

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import traitlets
 
-from ropebook.widgets.base import RopeWidget, bundle
+from ropebook.widgets.base import RopeWidget
 
 if TYPE_CHECKING:
     import torch
@@ -26,7 +26,7 @@ BASES = [float(f"{10 ** (2 + i / 20):.3g}") for i in range(101)]
 _RANGES = {"head_dim": (2, 256), "base": (1e2, 1e7), "context": (64, 131_072), "kept": (0, 1)}
 
 
-class DistanceCurve(RopeWidget):
+class DistanceCurve(RopeWidget, folder="distance_curve"):
     """See what the frequencies alone do over distance: many rises and falls under a loose bound.
 
     The curve is C(r), the mean of cos(r * inv_freq) over the pairs, at every whole distance r from
@@ -50,8 +50,6 @@ class DistanceCurve(RopeWidget):
         >>> DistanceCurve(head_dim=128, context=4096).first_negative
         1707
     """
-
-    _esm = bundle("distance_curve")
 
     head_dim = traitlets.Int(64).tag(sync=True)
     base = traitlets.Float(10_000.0).tag(sync=True)

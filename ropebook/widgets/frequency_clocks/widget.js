@@ -1,34 +1,10 @@
-import {
-  OWN_KEYS,
-  TAU,
-  clamp,
-  pickWords,
-  fill,
-  formatNumber,
-  formatQuantity,
-  superscript,
-  degrees,
-  linearScale,
-  polylinePath,
-  spiralPoints,
-  sectorPath,
-  arcHeadPath,
-  setAttributes,
-  svg,
-  html,
-  setText,
-  slider,
-  button,
-  report,
-  readout,
-  widgetRoot,
-  announcer,
-  prefersReducedMotion,
-  frameScheduler,
-  animator,
-  commit,
-  watch,
-} from "../kit/kit.js";
+import { OWN_KEYS, button, readout, report, slider } from "../kit/controls.js";
+import { announcer, html, setAttributes, setText, svg, widgetRoot } from "../kit/dom.js";
+import { TAU, clamp, degrees, inverseFrequencies } from "../kit/math.js";
+import { animator, commit, frameScheduler, prefersReducedMotion, watch } from "../kit/motion.js";
+import { arcHeadPath, polylinePath, sectorPath, spiralPoints } from "../kit/paths.js";
+import { linearScale } from "../kit/plot.js";
+import { fill, formatNumber, formatQuantity, pickWords, superscript } from "../kit/text.js";
 
 const WORDS = {
   en: {
@@ -70,11 +46,6 @@ const WORDS = {
 
 const MAX_PAIRS = 128;
 const GUTTER = 26;
-
-// rad per token, fastest first
-export function inverseFrequencies(rotaryDim, base) {
-  return Array.from({ length: rotaryDim / 2 }, (_, i) => base ** ((-2 * i) / rotaryDim));
-}
 
 // Indices of the pairs whose wavelength is longer than the context.
 export function neverTurn(inverse, context) {

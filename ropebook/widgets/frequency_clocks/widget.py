@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import traitlets
 
-from ropebook.widgets.base import RopeWidget, bundle
+from ropebook.widgets.base import RopeWidget
 
 if TYPE_CHECKING:
     import torch
@@ -27,7 +27,7 @@ _CUSTOM = "custom"
 _SHAPE = ("rotary_dim", "base", "context")
 
 
-class FrequencyClocks(RopeWidget):
+class FrequencyClocks(RopeWidget, folder="frequency_clocks"):
     """Watch every pair's hand turn by position * inv_freq, and see which never come round.
 
     Hands start at 3 o'clock and turn counterclockwise, as the plane does.
@@ -50,8 +50,6 @@ class FrequencyClocks(RopeWidget):
         >>> len(clocks.never_turn)
         29
     """
-
-    _esm = bundle("frequency_clocks")
 
     rotary_dim = traitlets.Int(64).tag(sync=True)
     base = traitlets.Float(10_000.0).tag(sync=True)

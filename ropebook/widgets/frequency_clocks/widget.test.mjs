@@ -1,24 +1,25 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
+import { inverseFrequencies } from "../kit/math.js";
 import * as widget from "./widget.js";
 
 const near = (actual, expected) => assert.ok(Math.abs(actual - expected) < 1e-9, `${actual} is not ${expected}`);
 
 test("frequencies go from one radian per token down to little more than one over the base", () => {
-  const inverse = widget.inverseFrequencies(4, 10000);
+  const inverse = inverseFrequencies(4, 10000);
   assert.equal(inverse.length, 2);
   near(inverse[0], 1);
   near(inverse[1], 0.01);
 });
 
 test("half of RoFormer's hands never complete a turn within 512 tokens", () => {
-  const never = widget.neverTurn(widget.inverseFrequencies(64, 10000), 512);
+  const never = widget.neverTurn(inverseFrequencies(64, 10000), 512);
   assert.deepEqual([never.length, never[0], never.at(-1)], [16, 16, 31]);
 });
 
 test("a larger base stops more hands of Llama 3 short", () => {
-  const count = (base) => widget.neverTurn(widget.inverseFrequencies(128, base), 8192).length;
+  const count = (base) => widget.neverTurn(inverseFrequencies(128, base), 8192).length;
   assert.deepEqual([count(10000), count(500000)], [14, 29]);
 });
 

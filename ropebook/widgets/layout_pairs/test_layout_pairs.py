@@ -11,7 +11,7 @@ import traitlets
 pytest.importorskip("anywidget")
 
 
-from ropebook.widgets import LayoutPairs, base
+from ropebook.widgets import LayoutPairs, base, bundle
 from ropelib import inv_freq, reference
 
 LAYOUTS = ("interleaved", "half")
@@ -119,12 +119,12 @@ def test_the_widget_takes_the_edge_of_its_rules(name, value):
 def test_words_stand_in_the_table_only():
     source = Path(__file__).with_name("widget.js").read_text("utf-8")
     table, code = re.fullmatch(r"(.*?^};\n)(.*)", source, re.DOTALL | re.MULTILINE).groups()
-    used = set(re.findall(r"\bwords\.(\w+)", code))
+    used = {"title", *re.findall(r"\bwords\.(\w+)", code)}  # the frame reads the title
     assert used == set(re.findall(r"^    (\w+):", table, re.MULTILINE))
 
 
 def test_the_bundle_is_one_small_module_that_reads_every_trait():
-    source = base.bundle("layout_pairs")
+    source = bundle.bundle("layout_pairs")
     assert re.findall(r"https?://[^\"'\s]+", source) == ["http://www.w3.org/2000/svg"]
     assert len(source.encode()) < 40_000
     own = set(LayoutPairs().keys) - set(base.RopeWidget().keys)
@@ -132,4 +132,4 @@ def test_the_bundle_is_one_small_module_that_reads_every_trait():
         *("q_layout", "k_layout", "convert", "n", "distance", "q", "k"),
         *("base", "max_position", "max_distance"),
     }
-    assert all(f'model.get("{trait}")' in source for trait in own)
+    assert all(f'"{trait}"' in source for trait in own)

@@ -1,29 +1,10 @@
-import {
-  OWN_KEYS,
-  clamp,
-  pickWords,
-  fill,
-  formatNumber,
-  rotate,
-  linearScale,
-  polylinePath,
-  setAttributes,
-  svg,
-  html,
-  setText,
-  slider,
-  toggle,
-  button,
-  report,
-  readout,
-  widgetRoot,
-  announcer,
-  prefersReducedMotion,
-  frameScheduler,
-  animator,
-  commit,
-  watch,
-} from "../kit/kit.js";
+import { OWN_KEYS, button, readout, report, slider, toggle } from "../kit/controls.js";
+import { announcer, html, setAttributes, setText, svg, widgetRoot } from "../kit/dom.js";
+import { clamp, inverseFrequencies, rotate } from "../kit/math.js";
+import { animator, commit, frameScheduler, prefersReducedMotion, thereAndBack, watch } from "../kit/motion.js";
+import { polylinePath } from "../kit/paths.js";
+import { linearScale } from "../kit/plot.js";
+import { fill, formatNumber, pickWords, tokens } from "../kit/text.js";
 
 const WORDS = {
   en: {
@@ -96,10 +77,6 @@ export function entries(layout, convert, headDim = HEAD_DIM) {
   return roles(layout, headDim).map(({ pair, part }, seat) => (convert ? 2 * pair + part : seat));
 }
 
-export function inverseFrequencies(base, headDim = HEAD_DIM) {
-  return Array.from({ length: headDim / 2 }, (_, i) => base ** ((-2 * i) / headDim));
-}
-
 // The vector as it sits after its rotation by `position`.
 export function rotated(vector, position, layout, convert, inverse) {
   const seated = entries(layout, convert, vector.length).map((entry) => vector[entry]);
@@ -118,14 +95,6 @@ export function inner(a, b) {
 export function fits(qLayout, kLayout, headDim = HEAD_DIM) {
   const [q, k] = [roles(qLayout, headDim), roles(kLayout, headDim)];
   return q.map(({ pair, part }, seat) => pair === k[seat].pair && part === k[seat].part);
-}
-
-// There and back: 0 -> 1 -> 0 with a rest at the far end.
-export function thereAndBack(seconds, outward, rest) {
-  const ease = (t) => t * t * (3 - 2 * t);
-  if (seconds < outward) return ease(seconds / outward);
-  if (seconds < outward + rest) return 1;
-  return ease(clamp((2 * outward + rest - seconds) / outward, 0, 1));
 }
 
 // Up where there is room, else down.
@@ -159,14 +128,10 @@ export function markPath(pair, radius) {
   return `${polylinePath(points.map(([x, y]) => [x * r, y * r]))}Z`;
 }
 
-export function whole(count) {
-  return formatNumber(count, Math.abs(count - Math.round(count)) < 1e-9 ? 0 : 1);
-}
-
 function render({ model, el }) {
   const words = pickWords(WORDS, document.documentElement.lang);
   const limit = model.get("max_position");
-  const inverse = inverseFrequencies(model.get("base"));
+  const inverse = inverseFrequencies(HEAD_DIM, model.get("base"));
   const start = {
     q_layout: model.get("q_layout"),
     k_layout: model.get("k_layout"),
@@ -310,7 +275,7 @@ function render({ model, el }) {
       tone: "position",
       min: 0,
       max: limit,
-      format: whole,
+      format: tokens,
       onInput: (n) => setBy({ n }),
     }),
     distance: slider({
@@ -319,7 +284,7 @@ function render({ model, el }) {
       tone: "position",
       min: -model.get("max_distance"),
       max: 0,
-      format: whole,
+      format: tokens,
       onInput: (distance) => setBy({ distance }),
     }),
   };
@@ -543,12 +508,12 @@ function render({ model, el }) {
     reports.score.update(score, formatNumber(score));
     reports.reference.update(reference, formatNumber(reference));
     reports.error.update(state.error, formatNumber(state.error));
-    reports.m.update(n - distance, whole(n - distance));
+    reports.m.update(n - distance, tokens(n - distance));
     reports.drift.update(state.drift, formatNumber(state.drift));
     const sentence = fill(lessonFor(state), {
       score: formatNumber(score),
       reference: formatNumber(reference),
-      distance: whole(distance),
+      distance: tokens(distance),
       misfits: state.fits.filter((fit) => !fit).length,
       one: qLayout === "interleaved" ? "q" : "k",
       other: qLayout === "interleaved" ? "k" : "q",

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import traitlets
 
-from ropebook.widgets.base import RopeWidget, bundle
+from ropebook.widgets.base import RopeWidget
 
 if TYPE_CHECKING:
     import torch
@@ -18,7 +18,7 @@ MAX_DISTANCE = 8
 _LAYOUTS = ("interleaved", "half")
 
 
-class LayoutPairs(RopeWidget):
+class LayoutPairs(RopeWidget, folder="layout_pairs"):
     """Choose the layout of q and of k apart and watch their score against the right one.
 
     The vectors are those of a model that was trained with pairs (0, 1), (2, 3), ... The right
@@ -46,8 +46,6 @@ class LayoutPairs(RopeWidget):
         >>> abs(pairs.error) < 1e-12
         True
     """
-
-    _esm = bundle("layout_pairs")
 
     q_layout = traitlets.Unicode("interleaved").tag(sync=True)
     k_layout = traitlets.Unicode("half").tag(sync=True)

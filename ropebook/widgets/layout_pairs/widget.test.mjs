@@ -1,13 +1,14 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
+import { inverseFrequencies } from "../kit/math.js";
 import * as widget from "./widget.js";
 
 const near = (actual, expected) => assert.ok(Math.abs(actual - expected) < 1e-9, `${actual} is not ${expected}`);
 const Q = [0.3, 1.4, -0.6, -1.0, -0.6, -0.3, 1.3, 0.3];
 const K = [1.1, 0.4, 1.4, -1.1, -0.5, -1.4, 0.3, 0.7];
 const LAYOUTS = ["interleaved", "half"];
-const INVERSE = widget.inverseFrequencies(100);
+const INVERSE = inverseFrequencies(8, 100);
 const scoreAt = (qLayout, kLayout, convert, m, n) =>
   widget.inner(widget.rotated(Q, m, qLayout, convert, INVERSE), widget.rotated(K, n, kLayout, convert, INVERSE));
 
@@ -98,16 +99,8 @@ test("a walk goes where there is room, and comes back", () => {
   assert.equal(widget.shiftFrom(6, 24), 12);
   assert.equal(widget.shiftFrom(20, 24), -12);
   assert.equal(widget.shiftFrom(11, 20), 9);
-  assert.deepEqual(
-    [0, 3, 3.5, 6.6].map((t) => widget.thereAndBack(t, 3, 0.6)),
-    [0, 1, 1, 0],
-  );
 });
 
 test("four marks, each of its own shape", () => {
   assert.equal(new Set([0, 1, 2, 3].map((pair) => widget.markPath(pair, 8))).size, 4);
-});
-
-test("tenths only on the way", () => {
-  assert.deepEqual([3, 3.04, 3.16].map(widget.whole), ["3", "3.0", "3.2"]);
 });

@@ -1,38 +1,11 @@
-import {
-  TAU,
-  clamp,
-  pickWords,
-  fill,
-  formatNumber,
-  degrees,
-  rotate,
-  dot,
-  cross,
-  linearScale,
-  polylinePath,
-  spiralPoints,
-  sectorPath,
-  arcHeadPath,
-  setAttributes,
-  svg,
-  html,
-  setText,
-  arrow,
-  vectorLabel,
-  slider,
-  toggle,
-  button,
-  report,
-  readout,
-  vectorHandle,
-  widgetRoot,
-  announcer,
-  prefersReducedMotion,
-  frameScheduler,
-  animator,
-  commit,
-  watch,
-} from "../kit/kit.js";
+import { button, readout, report, slider, toggle } from "../kit/controls.js";
+import { announcer, arrow, html, setAttributes, setText, svg, vectorLabel, widgetRoot } from "../kit/dom.js";
+import { vectorHandle } from "../kit/drag.js";
+import { TAU, clamp, cross, degrees, dot, rotate } from "../kit/math.js";
+import { animator, commit, frameScheduler, prefersReducedMotion, thereAndBack, watch } from "../kit/motion.js";
+import { arcHeadPath, polylinePath, sectorPath, spiralPoints } from "../kit/paths.js";
+import { linearScale } from "../kit/plot.js";
+import { fill, formatNumber, pickWords, tokens } from "../kit/text.js";
 
 const WORDS = {
   en: {
@@ -85,11 +58,6 @@ export function angleBetween(a, b) {
   return Math.atan2(Math.abs(cross(a, b)), dot(a, b));
 }
 
-// Whole tokens at rest, tenths while an animation passes between them.
-export function tokens(count) {
-  return formatNumber(count, Math.abs(count - Math.round(count)) < 1e-9 ? 0 : 1);
-}
-
 // A half, or the next whole number: the axis holds still while a vector is dragged a little.
 export function axisLimit(amplitude) {
   return amplitude <= 0.5 ? 0.5 : Math.ceil(amplitude - 1e-9);
@@ -109,14 +77,6 @@ export function spiralGrowth(turned) {
 // The turn seen from one vector to the other, at most half a turn either way.
 export function shortTurn(from, to) {
   return Math.atan2(cross(from, to), dot(from, to));
-}
-
-// There and back: 0 -> 1 -> 0 with a rest at the far end.
-export function thereAndBack(seconds, outward, rest) {
-  const ease = (t) => (t < 0.5 ? 2 * t * t : 1 - 2 * (1 - t) * (1 - t));
-  if (seconds < outward) return ease(seconds / outward);
-  if (seconds < outward + rest) return 1;
-  return ease(clamp((2 * outward + rest - seconds) / outward, 0, 1));
 }
 
 function render({ model, el }) {

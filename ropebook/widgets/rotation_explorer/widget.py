@@ -4,10 +4,10 @@ import math
 
 import traitlets
 
-from ropebook.widgets.base import RopeWidget, bundle
+from ropebook.widgets.base import RopeWidget
 
 
-class RotationExplorer(RopeWidget):
+class RotationExplorer(RopeWidget, folder="rotation_explorer"):
     """Turn q by m * theta and k by n * theta and watch the score, which sees only n - m.
 
     Position m rotates (x, y) counterclockwise by m * theta; q_m . k_n = q^T R((n - m) theta) k.
@@ -31,8 +31,6 @@ class RotationExplorer(RopeWidget):
         >>> abs(explorer.score - before) < 1e-12
         True
     """
-
-    _esm = bundle("rotation_explorer")
 
     theta = traitlets.Float(math.pi / 6).tag(sync=True)
     m = traitlets.Int(3).tag(sync=True)

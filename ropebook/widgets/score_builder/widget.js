@@ -1,28 +1,10 @@
-import {
-  OWN_KEYS,
-  TAU,
-  clamp,
-  pickWords,
-  fill,
-  formatNumber,
-  formatQuantity,
-  degrees,
-  linearScale,
-  polylinePath,
-  setAttributes,
-  svg,
-  html,
-  setText,
-  slider,
-  button,
-  report,
-  readout,
-  widgetRoot,
-  announcer,
-  frameScheduler,
-  commit,
-  watch,
-} from "../kit/kit.js";
+import { OWN_KEYS, button, readout, report, slider } from "../kit/controls.js";
+import { announcer, html, setAttributes, setText, svg, widgetRoot } from "../kit/dom.js";
+import { TAU, clamp, degrees, inverseFrequencies } from "../kit/math.js";
+import { commit, frameScheduler, watch } from "../kit/motion.js";
+import { polylinePath } from "../kit/paths.js";
+import { linearScale } from "../kit/plot.js";
+import { fill, formatNumber, formatQuantity, pickWords } from "../kit/text.js";
 
 const WORDS = {
   en: {
@@ -78,11 +60,6 @@ const FIRST_AIM = -7;
 const EQUAL = 1e-9;
 const STEPS = 4;
 const DISTANCES = Array.from({ length: 2 * REACH + 1 }, (_, i) => i - REACH);
-
-// rad per token, fastest first; eight, of which a smaller head uses the first
-export function inverseFrequencies(headDim, base) {
-  return Array.from({ length: MAX_PAIRS }, (_, i) => base ** ((-2 * i) / headDim));
-}
 
 // The same direction as an angle from -pi to pi.
 export function wrapped(angle) {
@@ -214,10 +191,10 @@ function render({ model, el }) {
     schedule();
   };
   const aim = (distance, { headDim, base } = read()) => ({
-    start_angles: aimAngles(distance, inverseFrequencies(headDim, base)),
+    start_angles: aimAngles(distance, inverseFrequencies(headDim, base, MAX_PAIRS)),
   });
   const aimNow = ({ headDim, base, starts } = read()) =>
-    aimedAt(starts, inverseFrequencies(headDim, base), headDim / 2);
+    aimedAt(starts, inverseFrequencies(headDim, base, MAX_PAIRS), headDim / 2);
   // What the clocks aim at is kept while base or width change.
   function setShape(changes) {
     const before = read();
@@ -543,7 +520,7 @@ function render({ model, el }) {
   function update() {
     const room = measure();
     const given = read();
-    const inverse = inverseFrequencies(given.headDim, given.base);
+    const inverse = inverseFrequencies(given.headDim, given.base, MAX_PAIRS);
     const count = given.headDim / 2;
     const state = { ...given, inverse, count, pairs: Math.min(given.pairs, count) };
     state.parts = contributions(state, state.distance);

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import traitlets
 
-from ropebook.widgets.base import RopeWidget, bundle
+from ropebook.widgets.base import RopeWidget
 
 if TYPE_CHECKING:
     import torch
@@ -27,7 +27,7 @@ def _aim(distance: int, head_dim: int, base: float) -> list[float]:
     return [_wrapped(-distance * base ** (-2 * i / head_dim)) for i in range(MAX_PAIRS)]
 
 
-class ScoreBuilder(RopeWidget):
+class ScoreBuilder(RopeWidget, folder="score_builder"):
     """Add cosines A_i cos(alpha_i + (n - m) theta_i), pair by pair, until a peak stands out.
 
     The score of a head is the sum over its pairs; theta_i = base ** (-2i / head_dim). The length
@@ -53,8 +53,6 @@ class ScoreBuilder(RopeWidget):
         >>> builder.peak, round(builder.peak_score, 6)
         (-12, 8.0)
     """
-
-    _esm = bundle("score_builder")
 
     head_dim = traitlets.Int(16).tag(sync=True)
     base = traitlets.Float(_START_BASE).tag(sync=True)

@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
+import { inverseFrequencies } from "../kit/math.js";
 import * as widget from "./widget.js";
 const near = (actual, expected) => assert.ok(Math.abs(actual - expected) < 1e-9, `${actual} is not ${expected}`);
-const inverse = widget.inverseFrequencies(16, 100);
+const inverse = inverseFrequencies(16, 100);
 const ones = Array(8).fill(1);
 const aimed = (distance, pairs = 8) => ({
   amplitudes: ones,

@@ -1,32 +1,10 @@
-import {
-  TAU,
-  clamp,
-  pickWords,
-  fill,
-  formatNumber,
-  formatQuantity,
-  degrees,
-  linearScale,
-  polylinePath,
-  spiralPoints,
-  sectorPath,
-  arcHeadPath,
-  setAttributes,
-  svg,
-  html,
-  setText,
-  slider,
-  button,
-  report,
-  readout,
-  widgetRoot,
-  announcer,
-  prefersReducedMotion,
-  frameScheduler,
-  animator,
-  commit,
-  watch,
-} from "../kit/kit.js";
+import { button, readout, report, slider } from "../kit/controls.js";
+import { announcer, html, setAttributes, setText, svg, widgetRoot } from "../kit/dom.js";
+import { TAU, clamp, degrees, inverseFrequencies } from "../kit/math.js";
+import { animator, commit, frameScheduler, prefersReducedMotion, watch } from "../kit/motion.js";
+import { arcHeadPath, polylinePath, sectorPath, spiralPoints } from "../kit/paths.js";
+import { linearScale } from "../kit/plot.js";
+import { fill, formatNumber, formatQuantity, pickWords, tokens } from "../kit/text.js";
 
 const WORDS = {
   en: {
@@ -107,10 +85,8 @@ const BAR_ROW = 52;
 const BAR_HEIGHT = 30;
 
 // rad per token, fastest first; the counter's bits have the hands of its waves.
-export function inverseFrequencies({ code, modelDim, base }) {
-  if (code === "transformer") {
-    return Array.from({ length: modelDim / 2 }, (_, i) => base ** ((-2 * i) / modelDim));
-  }
+export function codeFrequencies({ code, modelDim, base }) {
+  if (code === "transformer") return inverseFrequencies(modelDim, base);
   return Array.from({ length: BITS }, (_, i) => TAU / 2 ** (i + 1));
 }
 
@@ -163,11 +139,6 @@ export function labelAngles(from, to) {
   const push = Math.max(0, 0.62 - Math.abs(gap)) / 2;
   const way = gap < 0 ? -1 : 1;
   return [from - way * push, to + way * push];
-}
-
-// Whole tokens at rest, tenths while a walk passes between them.
-export function tokens(count) {
-  return formatNumber(count, Math.abs(count - Math.round(count)) < 1e-9 ? 0 : 1);
 }
 
 export function signedQuantity(value) {
@@ -294,7 +265,7 @@ function render({ model, el }) {
     schedule();
   };
   const visit = (code) => {
-    const { length } = inverseFrequencies({ code, modelDim: model.get("model_dim"), base: 1 });
+    const { length } = codeFrequencies({ code, modelDim: model.get("model_dim"), base: 1 });
     setBy({ code, pair: Math.min(model.get("pair"), length - 1) });
   };
   const walk = () => {
@@ -419,7 +390,7 @@ function render({ model, el }) {
     const key = JSON.stringify(settings);
     if (shape.key === key) return;
     const binary = settings.code === "binary";
-    const inverse = inverseFrequencies(settings);
+    const inverse = codeFrequencies(settings);
     const table = Array.from({ length: PLACES + 2 * REACH }, (_, i) => codeOf(i - REACH, binary, inverse));
     const range = innerRange(table);
     shape = { key, binary, inverse, table, range, code: settings.code, width: binary ? 1 : 2 };

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import traitlets
 
-from ropebook.widgets.base import RopeWidget, bundle
+from ropebook.widgets.base import RopeWidget
 
 if TYPE_CHECKING:
     import torch
@@ -15,7 +15,7 @@ _BITS = 7
 _PLACES = 128
 
 
-class SinusoidExplorer(RopeWidget):
+class SinusoidExplorer(RopeWidget, folder="sinusoid_explorer"):
     """Read a position from many hands, move on by an offset, and watch the dot product.
 
     A hand's tip is (cos, sin), so it turns counterclockwise as the position grows; the code stores
@@ -46,8 +46,6 @@ class SinusoidExplorer(RopeWidget):
         >>> counter.inner, SinusoidExplorer(code="binary", position=8, offset=1).inner
         (-1.0, 5.0)
     """
-
-    _esm = bundle("sinusoid_explorer")
 
     code = traitlets.Unicode("transformer").tag(sync=True)
     position = traitlets.Int(20).tag(sync=True)

@@ -1,26 +1,8 @@
-import {
-  OWN_KEYS,
-  clamp,
-  pickWords,
-  fill,
-  formatNumber,
-  setAttributes,
-  svg,
-  html,
-  setText,
-  arrow,
-  toggle,
-  button,
-  report,
-  readout,
-  widgetRoot,
-  announcer,
-  prefersReducedMotion,
-  frameScheduler,
-  animator,
-  commit,
-  watch,
-} from "../kit/kit.js";
+import { OWN_KEYS, button, readout, report, toggle } from "../kit/controls.js";
+import { announcer, arrow, html, setAttributes, setText, svg, widgetRoot } from "../kit/dom.js";
+import { clamp, softmax } from "../kit/math.js";
+import { animator, commit, frameScheduler, prefersReducedMotion, watch } from "../kit/motion.js";
+import { fill, formatNumber, pickWords } from "../kit/text.js";
 
 const WORDS = {
   en: {
@@ -79,13 +61,6 @@ export function positionCode(place) {
 
 export function apply(matrix, [x, y]) {
   return matrix.map(([a, b]) => a * x + b * y);
-}
-
-export function softmax(scores) {
-  const top = Math.max(...scores);
-  const powers = scores.map((score) => Math.exp(score - top));
-  const sum = powers.reduce((a, b) => a + b, 0);
-  return powers.map((power) => power / sum);
 }
 
 // One head: softmax(q . k / sqrt(2)) v; under a causal mask no word sees a later one.

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import traitlets
 
-from ropebook.widgets.base import RopeWidget, bundle
+from ropebook.widgets.base import RopeWidget
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -49,7 +49,7 @@ def swapped(sentence: str) -> list[int]:
     return order
 
 
-class TokenShuffle(RopeWidget):
+class TokenShuffle(RopeWidget, folder="token_shuffle"):
     """Move the words of a sentence: without positions or a mask each keeps its own output.
 
     One head of self-attention over embeddings x of two numbers: q = Q x, k = K x, v = V x, weights
@@ -77,8 +77,6 @@ class TokenShuffle(RopeWidget):
         >>> round(shuffle.change, 2)
         1.55
     """
-
-    _esm = bundle("token_shuffle")
 
     sentence = traitlets.Unicode("chinese").tag(sync=True)
     order = traitlets.List(traitlets.Int(), swapped("chinese")).tag(sync=True)

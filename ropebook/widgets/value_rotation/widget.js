@@ -1,30 +1,11 @@
-import {
-  OWN_KEYS,
-  clamp,
-  pickWords,
-  fill,
-  formatNumber,
-  degrees,
-  rotate,
-  dot,
-  polylinePath,
-  setAttributes,
-  svg,
-  html,
-  setText,
-  arrow,
-  slider,
-  button,
-  report,
-  readout,
-  widgetRoot,
-  announcer,
-  prefersReducedMotion,
-  frameScheduler,
-  animator,
-  commit,
-  watch,
-} from "../kit/kit.js";
+import { IN_DEGREES, readout } from "../kit/controls.js";
+import { arrow, html, resize, setAttributes, setText, svg, svgText, widthOf } from "../kit/dom.js";
+import { clamp, degrees, dot, rotate, softmax } from "../kit/math.js";
+import { thereAndBack } from "../kit/motion.js";
+import { mount } from "../kit/mount.js";
+import { polylinePath } from "../kit/paths.js";
+import { squarePlane } from "../kit/plot.js";
+import { fill, formatAngle, formatNumber, tokens } from "../kit/text.js";
 
 const WORDS = {
   en: {
@@ -41,17 +22,18 @@ const WORDS = {
     query: "query: the word that looks",
     theta: "θ, per token",
     thetaValue: "{radians} rad ({degrees}°)",
-    lessonTurned:
-      "{shift} tokens in front: all weights are what they were, and yet the output has moved, by <b>{change}</b>. It spins with the absolute position.",
-    lessonTurnedBegin:
-      "No token in front yet. The values are turned by their positions. Push the text on and watch the green arrow.",
-    lessonRound:
-      "{shift} tokens in front, and the output has come full circle: <b>{change}</b> from where it was. It spins with the absolute position.",
-    lessonAlone:
-      "{shift} tokens in front: q and all keys have turned, no weight has changed, and the output stands still (change <b>{change}</b>).",
-    lessonBack:
-      "{shift} tokens in front, and the output stands still (change <b>{change}</b>). Each value arrives turned by its distance n − m, so it is not the plain output: <b>{gap}</b> away.",
-    lessonStill: "No turn: the three ways are one, and positions leave no trace.",
+    lessons: {
+      still: "No turn: the three ways are one, and positions leave no trace.",
+      begin:
+        "No token in front yet. The values are turned by their positions. Push the text on and watch the green arrow.",
+      turned:
+        "{shift} tokens in front: all weights are what they were, and yet the output has moved, by <b>{change}</b>. It spins with the absolute position.",
+      round:
+        "{shift} tokens in front, and the output has come full circle: <b>{change}</b> from where it was. It spins with the absolute position.",
+      alone:
+        "{shift} tokens in front: q and all keys have turned, no weight has changed, and the output stands still (change <b>{change}</b>).",
+      back: "{shift} tokens in front, and the output stands still (change <b>{change}</b>). Each value arrives turned by its distance n − m, so it is not the plain output: <b>{gap}</b> away.",
+    },
     output: "output",
     angle: "its angle",
     length: "its length",
@@ -68,11 +50,7 @@ const PUSH = 24;
 // softmax(q . k / sqrt(2)) of one query, q and every key turned by their positions
 export function weightsOf({ queries, keys, query, theta }, shift) {
   const q = rotate(queries[query], (shift + query) * theta);
-  const scores = keys.map((k, i) => dot(q, rotate(k, (shift + i) * theta)) / Math.SQRT2);
-  const top = Math.max(...scores);
-  const powers = scores.map((score) => Math.exp(score - top));
-  const sum = powers.reduce((a, b) => a + b, 0);
-  return powers.map((power) => power / sum);
+  return softmax(keys.map((k, i) => dot(q, rotate(k, (shift + i) * theta)) / Math.SQRT2));
 }
 
 // How far the value of each word has been turned when it enters the output.
@@ -102,19 +80,6 @@ export function pushFrom(shift, limit) {
   return shift + PUSH <= limit ? PUSH : -PUSH;
 }
 
-// There and back: 0 -> 1 -> 0 with a rest at the far end.
-export function thereAndBack(seconds, outward, rest) {
-  const ease = (t) => (t < 0.5 ? 2 * t * t : 1 - 2 * (1 - t) * (1 - t));
-  if (seconds < outward) return ease(seconds / outward);
-  if (seconds < outward + rest) return 1;
-  return ease(clamp((2 * outward + rest - seconds) / outward, 0, 1));
-}
-
-// Whole tokens at rest, tenths while an animation passes between them.
-export function tokens(count) {
-  return formatNumber(count, Math.abs(count - Math.round(count)) < 1e-9 ? 0 : 1);
-}
-
 export function lessonKind({ way, theta, shift, change }) {
   if (theta === 0) return "still";
   if (way !== "turned") return way === "alone" ? "alone" : "back";
@@ -122,344 +87,200 @@ export function lessonKind({ way, theta, shift, change }) {
   return change < 0.005 ? "round" : "turned";
 }
 
-function render({ model, el }) {
-  const words = pickWords(WORDS, document.documentElement.lang);
-  const texts = model.get("words");
-  const limit = model.get("max_shift");
-  const traits = ["values", "shift", "query", "theta"];
-  const start = Object.fromEntries(traits.map((name) => [name, model.get(name)]));
-  // While an animation runs, the drawn shift lies between those of the model.
-  let moving = null;
-  let size = 320;
-
-  const plane = svg("svg", { role: "img", "aria-label": words.plane });
-  const grid = svg("path", { class: "rope-grid" }, plane);
-  const axes = svg("path", { class: "rope-axis" }, plane);
+// What is carried: each value as it was and as it arrives, and the output now and at shift 0.
+function carriedPicture(words, texts) {
+  const picture = svg("svg", { role: "img", "aria-label": words.plane });
+  const plane = squarePlane(picture, EXTENT);
   const carried = texts.map((text) => {
-    const group = svg("g", { class: "rope-carried-value" }, plane);
-    const value = { group, before: arrow(group, "rope-before"), after: arrow(group, "") };
-    value.label = svg("text", { class: "rope-carried-word", "text-anchor": "middle" }, plane);
-    value.label.textContent = text;
-    return value;
+    const group = svg("g", { class: "rope-carried-value" }, picture);
+    const [before, after] = [arrow(group, "rope-before"), arrow(group, "")];
+    return { group, before, after, label: svgText(picture, "rope-carried-word", "middle", text) };
   });
-  const trail = svg("path", { class: "rope-carried-trail" }, plane);
-  const ghost = arrow(plane, "rope-carried-output rope-before");
-  const ghostTip = svg("circle", { class: "rope-carried-ghost", r: 5 }, plane);
-  const output = arrow(plane, "rope-carried-output");
-  const outputTip = svg("circle", { class: "rope-now", r: 6 }, plane);
-  const ghostLabel = svg("text", { class: "rope-carried-start", "text-anchor": "middle" }, plane);
-  ghostLabel.textContent = words.start;
+  const trail = svg("path", { class: "rope-carried-trail" }, picture);
+  const ghost = arrow(picture, "rope-carried-output rope-before");
+  const ghostTip = svg("circle", { class: "rope-carried-ghost", r: 5 }, picture);
+  const output = arrow(picture, "rope-carried-output");
+  const outputTip = svg("circle", { class: "rope-now", r: 6 }, picture);
+  const ghostLabel = svgText(picture, "rope-carried-start", "middle", words.start);
 
-  const heads = svg("svg", { role: "img", "aria-label": words.heads });
-  const base = svg("path", { class: "rope-axis" }, heads);
-  const columns = texts.map((text) => {
-    const column = {
-      frame: svg("rect", { class: "rope-carried-frame", rx: 8 }, heads),
-      word: svg("text", { class: "rope-carried-name", "text-anchor": "middle" }, heads),
-      position: svg("text", { class: "rope-carried-position", "text-anchor": "middle" }, heads),
-      back: svg("circle", { class: "rope-dial-back" }, heads),
-      q: arrow(heads, "rope-q"),
-      k: arrow(heads, "rope-k"),
-      bar: svg("rect", { class: "rope-carried-bar" }, heads),
-      weight: svg("text", { class: "rope-carried-weight", "text-anchor": "middle", "data-report": "weight" }, heads),
-    };
-    column.word.textContent = text;
-    return column;
-  });
-  const letters = ["q", "k"].map((name) => {
-    const node = svg("text", { class: `rope-carried-letter rope-${name}`, "text-anchor": "middle" }, heads);
-    node.textContent = name;
-    return node;
-  });
-
-  const settle = () => {
-    const at = moving;
-    moving = null;
-    if (at !== null) commit(model, { shift: Math.round(at) });
-    schedule();
-  };
-  const animation = animator(settle);
-  const setBy = (changes) => {
-    animation.stop();
-    commit(model, changes);
-  };
-  const runPush = () => {
-    if (animation.running()) return animation.stop();
-    const from = model.get("shift");
-    const far = pushFrom(from, limit);
-    if (prefersReducedMotion()) return commit(model, { shift: from + far });
-    animation.start((seconds) => {
-      moving = from + far * thereAndBack(seconds, 4, 0.6);
-      schedule();
-      return seconds < 8.6;
-    });
-  };
-
-  // The choice may change while the text is on its way.
-  const choose = (way) => {
-    commit(model, { values: way });
-    schedule();
-  };
-  const ways = WAYS.map((way) => {
-    const node = html("button", { type: "button", class: "rope-button", role: "radio", ...OWN_KEYS }, words.ways[way]);
-    node.addEventListener("click", () => choose(way));
-    return node;
-  });
-  const choice = html(
-    "div",
-    {
-      class: "rope-row rope-row-first rope-carried-stops",
-      role: "radiogroup",
-      "aria-label": words.choice,
-      "data-control": "values",
-    },
-    ...ways,
-  );
-  choice.addEventListener("keydown", (event) => {
-    const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
-    if (!step) return;
-    event.preventDefault();
-    const next = (WAYS.indexOf(model.get("values")) + step + WAYS.length) % WAYS.length;
-    choose(WAYS[next]);
-    ways[next].focus();
-  });
-  const push = button({ name: "push_on", label: words.push, onClick: runPush });
-  const reset = button({ name: "reset", label: words.reset, pressable: false, onClick: () => setBy(start) });
-
-  const controls = {
-    shift: slider({
-      name: "shift",
-      label: words.shift,
-      tone: "position",
-      min: 0,
-      max: limit,
-      format: tokens,
-      onInput: (shift) => setBy({ shift }),
-    }),
-    query: slider({
-      name: "query",
-      label: words.query,
-      tone: "q",
-      min: 0,
-      max: texts.length - 1,
-      format: (i) => `${i}: ${texts[i]}`,
-      onInput: (query) => setBy({ query }),
-    }),
-    theta: slider({
-      name: "theta",
-      label: words.theta,
-      tone: "angle",
-      min: 0,
-      max: 90,
-      toInput: degrees,
-      fromInput: (value) => (value / 180) * Math.PI,
-      format: (theta) =>
-        fill(words.thetaValue, { radians: formatNumber(theta, 2), degrees: formatNumber(degrees(theta), 0) }),
-      onInput: (theta) => setBy({ theta }),
-    }),
-  };
-  const reports = {
-    x: report("output_x"),
-    y: report("output_y"),
-    angle: report("output_angle", "rope-tone-score"),
-    length: report("output_length", "rope-tone-score"),
-    change: report("change", "rope-tone-score"),
-    gap: report("gap", "rope-tone-score"),
-  };
-  const lessons = {
-    still: words.lessonStill,
-    alone: words.lessonAlone,
-    back: words.lessonBack,
-    begin: words.lessonTurnedBegin,
-    round: words.lessonRound,
-    turned: words.lessonTurned,
-  };
-  const lesson = html("p");
-  const caption = (text) => html("p", { class: "rope-carried-caption" }, text);
-  const planeBox = html("div", { class: "rope-picture" }, caption(words.captionPlane), plane);
-  const headsBox = html("div", { class: "rope-picture" }, caption(words.captionHeads), heads);
-  const frame = html(
-    "div",
-    { class: "rope-frame rope-carried" },
-    choice,
-    html(
-      "div",
-      { class: "rope-pictures" },
-      planeBox,
-      html("div", { class: "rope-row rope-carried-stops" }, push.node, reset.node),
-      headsBox,
-    ),
-    html("div", { class: "rope-lesson" }, lesson),
-    html("div", { class: "rope-controls" }, controls.shift.node, controls.query.node, controls.theta.node),
-    html(
-      "div",
-      { class: "rope-readouts" },
-      readout(words.output, html("span", { class: "rope-tone-score" }, "(", reports.x.node, ", ", reports.y.node, ")")),
-      readout(words.angle, reports.angle.node),
-      readout(words.length, reports.length.node),
-      readout(words.change, reports.change.node),
-      readout(words.gap, reports.gap.node),
-    ),
-  );
-  const root = widgetRoot(words.title, frame);
-  const summary = announcer(root);
-  el.append(root);
-
-  // Read before anything is written, so that the browser lays the page out once a frame.
-  function measure() {
-    const narrow = root.clientWidth < 600;
-    return {
-      plane: clamp(planeBox.clientWidth || 320, 200, narrow ? 300 : 340),
-      width: clamp(headsBox.clientWidth || 320, 200, 400),
-      narrow,
-    };
-  }
-
-  function drawPlane(state, room) {
-    size = room.plane;
-    const [middle, unit] = [size / 2, size / (2 * EXTENT)];
-    const at = ([x, y]) => [middle + x * unit, middle - y * unit];
-    setAttributes(plane, {
-      viewBox: `0 0 ${size} ${size}`,
-      style: `width: ${size}px; height: ${size}px; margin: 0 auto`,
-    });
-    const lines = [-2, -1, 1, 2].map((v) => `M${middle + v * unit} 0V${size}M0 ${middle + v * unit}H${size}`);
-    grid.setAttribute("d", lines.join(""));
-    axes.setAttribute("d", `M${middle} 0V${size}M0 ${middle}H${size}`);
-    const most = Math.max(...state.weights);
-    carried.forEach((value, i) => {
-      const vector = state.values[i];
-      const arrived = rotate(vector, state.turns[i]);
-      value.before(middle, middle, ...at(vector));
-      value.after(middle, middle, ...at(arrived));
-      value.group.setAttribute("opacity", (0.3 + 0.7 * (state.weights[i] / most)).toFixed(3));
-      // Neighbors stand at two distances, or words of nearly one direction would overlap.
-      const far = 1 + (13 + 14 * (i % 2)) / (Math.hypot(...vector) * unit);
-      const [x, y] = at([arrived[0] * far, arrived[1] * far]);
-      setAttributes(value.label, { x: clamp(x, 14, size - 14), y: clamp(y + 4, 12, size - 4) });
-    });
+  function drawOutput(state, { middle, unit, at }) {
     const steps = Math.ceil(state.shift * 4);
-    const points = Array.from({ length: steps + 1 }, (_, i) => at(outputOf(state, (state.shift * i) / (steps || 1))));
-    trail.setAttribute("d", state.change > 1e-9 || state.way === "turned" ? polylinePath(points) : "");
-    ghost(middle, middle, ...at(state.atZero));
-    const [gx, gy] = at(state.atZero);
+    const points = Array.from({ length: steps + 1 }, (_, i) =>
+      at(outputOf(state.head, (state.shift * i) / (steps || 1))),
+    );
+    setAttributes(trail, { d: state.change > 1e-9 || state.head.way === "turned" ? polylinePath(points) : "" });
+    const [[gx, gy], [ox, oy]] = [at(state.atZero), at(state.output)];
+    ghost(middle, middle, gx, gy);
+    output(middle, middle, ox, oy);
     setAttributes(ghostTip, { cx: gx, cy: gy });
-    output(middle, middle, ...at(state.output));
-    const [ox, oy] = at(state.output);
     setAttributes(outputTip, { cx: ox, cy: oy });
     // The name of the old place stands inside the circle, where no word does.
-    const moved = apart(state.output, state.atZero) * unit > 46;
-    const [lx, ly] = at(
-      rotate(
-        state.atZero.map((value) => value * 0.62),
-        -0.42,
-      ),
-    );
-    setAttributes(ghostLabel, { x: lx, y: ly, visibility: moved ? "visible" : "hidden" });
+    const within = state.atZero.map((value) => value * 0.62);
+    const [x, y] = at(rotate(within, -0.42));
+    setAttributes(ghostLabel, { x, y, visibility: state.change * unit > 46 ? "visible" : "hidden" });
   }
 
-  function drawHeads(state, { width }) {
+  function draw(state, size) {
+    const scales = plane.resize(size);
+    const { middle, unit, at } = scales;
+    const most = Math.max(...state.weights);
+    carried.forEach(({ group, before, after, label }, i) => {
+      const arrived = rotate(state.head.values[i], state.turns[i]);
+      before(middle, middle, ...at(state.head.values[i]));
+      after(middle, middle, ...at(arrived));
+      setAttributes(group, { opacity: (0.3 + 0.7 * (state.weights[i] / most)).toFixed(3) });
+      // Neighbors stand at two distances, or words of nearly one direction would overlap.
+      const far = 1 + (13 + 14 * (i % 2)) / (Math.hypot(...arrived) * unit);
+      const [x, y] = at([arrived[0] * far, arrived[1] * far]);
+      setAttributes(label, { x: clamp(x, 14, size - 14), y: clamp(y + 4, 12, size - 4) });
+    });
+    drawOutput(state, scales);
+  }
+  return { node: picture, draw };
+}
+
+// What is compared: for each word, q and its key as turned, and its weight as a bar.
+function comparedPicture(words, texts) {
+  const picture = svg("svg", { role: "img", "aria-label": words.heads });
+  const base = svg("path", { class: "rope-axis" }, picture);
+  const columns = texts.map((text) => ({
+    frame: svg("rect", { class: "rope-carried-frame", rx: 8 }, picture),
+    word: svgText(picture, "rope-carried-name", "middle", text),
+    position: svgText(picture, "rope-carried-position", "middle"),
+    back: svg("circle", { class: "rope-dial-back" }, picture),
+    q: arrow(picture, "rope-q"),
+    k: arrow(picture, "rope-k"),
+    bar: svg("rect", { class: "rope-carried-bar" }, picture),
+    weight: setAttributes(svgText(picture, "rope-carried-weight", "middle"), { "data-report": "weight" }),
+  }));
+  const letters = ["q", "k"].map((name) => svgText(picture, `rope-carried-letter rope-${name}`, "middle", name));
+
+  function draw({ head, weights }, width) {
     const column = width / texts.length;
     const radius = Math.min(column / 2 - 4, 36);
     const unit = radius / 2.05;
     const dialY = 44 + radius;
     const floor = dialY + radius + 92;
-    const height = floor + 24;
-    setAttributes(heads, {
-      viewBox: `0 0 ${width} ${height}`,
-      style: `width: ${width}px; height: ${height}px; margin: 0 auto`,
-    });
-    base.setAttribute("d", `M0 ${floor}H${width}`);
-    const q = rotate(state.queries[state.query], (state.shift + state.query) * state.theta);
+    resize(picture, width, floor + 24);
+    setAttributes(base, { d: `M0 ${floor}H${width}` });
+    const q = rotate(head.queries[head.query], (head.shift + head.query) * head.theta);
+    const keys = head.keys.map((key, i) => rotate(key, (head.shift + i) * head.theta));
     columns.forEach((part, i) => {
       const x = column * (i + 0.5);
-      const k = rotate(state.keys[i], (state.shift + i) * state.theta);
-      setAttributes(part.frame, {
-        x: x - column / 2 + 1,
-        y: 0,
-        width: column - 2,
-        height: 38,
-        visibility: i === state.query ? "visible" : "hidden",
-      });
+      const visibility = i === head.query ? "visible" : "hidden";
+      setAttributes(part.frame, { x: x - column / 2 + 1, y: 0, width: column - 2, height: 38, visibility });
       setAttributes(part.word, { x, y: 16 });
-      setText(part.position, tokens(state.shift + i));
+      setText(part.position, tokens(head.shift + i));
       setAttributes(part.position, { x, y: 33 });
       setAttributes(part.back, { cx: x, cy: dialY, r: radius });
       part.q(x, dialY, x + q[0] * unit, dialY - q[1] * unit);
-      part.k(x, dialY, x + k[0] * unit, dialY - k[1] * unit);
-      const tall = state.weights[i] * 64;
+      part.k(x, dialY, x + keys[i][0] * unit, dialY - keys[i][1] * unit);
+      const tall = weights[i] * 64;
       const y = floor - tall;
       setAttributes(part.bar, { x: x - 12, y: y.toFixed(2), width: 24, height: tall.toFixed(2) });
-      part.weight.dataset.value = state.weights[i];
-      setText(part.weight, formatNumber(state.weights[i]));
+      part.weight.dataset.value = weights[i];
+      setText(part.weight, formatNumber(weights[i]));
       setAttributes(part.weight, { x, y: (y - 6).toFixed(2) });
     });
     // q and k are named once, in the dial of the word that looks.
-    const x = column * (state.query + 0.5);
-    [q, rotate(state.keys[state.query], (state.shift + state.query) * state.theta)].forEach((vector, i) => {
+    const x = column * (head.query + 0.5);
+    [q, keys[head.query]].forEach((vector, i) => {
       const far = (radius + 2) / (Math.hypot(...vector) || 1);
       setAttributes(letters[i], { x: x + vector[0] * far, y: dialY - vector[1] * far + 4 });
     });
   }
+  return { node: picture, draw };
+}
 
-  function update() {
-    const room = measure();
-    const shift = moving ?? model.get("shift");
-    const state = {
-      way: model.get("values"),
-      shift,
-      query: model.get("query"),
-      theta: model.get("theta"),
-      queries: model.get("queries"),
-      keys: model.get("keys_before"),
-      values: model.get("values_before"),
-    };
-    state.weights = weightsOf(state, shift);
-    state.turns = turnsOf(state, shift);
-    state.output = outputOf(state, shift);
-    state.atZero = outputOf(state, 0);
-    state.change = apart(state.output, state.atZero);
-    state.gap = apart(state.output, outputOf({ ...state, way: "alone" }, shift));
-    drawPlane(state, room);
-    drawHeads(state, room);
-    controls.shift.update(shift);
-    controls.query.update(state.query);
-    controls.theta.update(state.theta);
-    ways.forEach((node, i) =>
-      setAttributes(node, { "aria-checked": WAYS[i] === state.way, tabindex: WAYS[i] === state.way ? 0 : -1 }),
-    );
-    push.update(animation.running());
-    const angle = Math.atan2(state.output[1], state.output[0]);
-    reports.x.update(state.output[0], formatNumber(state.output[0]));
-    reports.y.update(state.output[1], formatNumber(state.output[1]));
-    reports.angle.update(angle, `${formatNumber(degrees(angle), 1)}°`);
-    for (const [name, value] of [
-      ["length", Math.hypot(...state.output)],
-      ["change", state.change],
-      ["gap", state.gap],
-    ]) {
-      reports[name].update(value, formatNumber(value));
-    }
-    const sentence = fill(lessons[lessonKind(state)], {
-      shift: tokens(shift),
-      change: formatNumber(state.change),
-      gap: formatNumber(state.gap),
-    });
-    if (lesson.dataset.said !== sentence) {
-      lesson.dataset.said = sentence;
-      lesson.innerHTML = sentence;
-    }
-    summary.say(lesson.textContent);
-  }
+// All that is drawn and said of one state.
+export function survey(head) {
+  const output = outputOf(head, head.shift);
+  const atZero = outputOf(head, 0);
+  const gap = apart(output, outputOf({ ...head, way: "alone" }, head.shift));
+  const [weights, turns] = [weightsOf(head, head.shift), turnsOf(head, head.shift)];
+  return { head, output, atZero, weights, turns, change: apart(output, atZero), gap };
+}
 
-  const schedule = frameScheduler(update);
-  const unwatch = watch(model, traits, root, schedule);
-  update();
-  return () => {
-    animation.cancel();
-    unwatch();
-    summary.stop();
+function build({ words, model, commit, lesson, chooser, buttons, sliders, show }) {
+  const texts = model.get("words");
+  const limit = model.get("max_shift");
+  const given = { queries: model.get("queries"), keys: model.get("keys_before"), values: model.get("values_before") };
+  const carried = carriedPicture(words, texts);
+  const compared = comparedPicture(words, texts);
+  const caption = (text) => html("p", { class: "rope-carried-caption" }, text);
+  const planeBox = html("div", { class: "rope-picture" }, caption(words.captionPlane), carried.node);
+  const headsBox = html("div", { class: "rope-picture" }, caption(words.captionHeads), compared.node);
+  const choice = chooser("values", {
+    className: "rope-row rope-row-first rope-carried-stops",
+    label: words.choice,
+    options: WAYS.map((way) => [way, words.ways[way]]),
+    // The choice may change while the text is on its way.
+    onChoose: (values) => commit({ values }),
+  });
+  const pushOn = ({ shift }) => {
+    const far = pushFrom(shift, limit);
+    const at = (seconds) => ({ shift: shift + far * thereAndBack(seconds, 4, 0.6) });
+    return { still: { shift: shift + far }, seconds: 8.6, at };
+  };
+  const stops = buttons({
+    push_on: { label: words.push, play: pushOn },
+    reset: { label: words.reset, reset: true },
+  });
+  const formatTheta = (theta) =>
+    fill(words.thetaValue, { radians: formatNumber(theta, 2), degrees: formatNumber(degrees(theta), 0) });
+  const controls = sliders({
+    shift: { label: words.shift, tone: "position", min: 0, max: limit, format: tokens },
+    query: { label: words.query, tone: "q", min: 0, max: texts.length - 1, format: (i) => `${i}: ${texts[i]}` },
+    theta: { label: words.theta, tone: "angle", min: 0, max: 90, ...IN_DEGREES, format: formatTheta },
+  });
+  const tone = "score";
+  const angle = ({ output: [x, y] }) => Math.atan2(y, x);
+  const tip = [show("output_x", ({ output }) => output[0]), ", ", show("output_y", ({ output }) => output[1])];
+  const readouts = [
+    readout(words.output, html("span", { class: "rope-tone-score" }, "(", ...tip, ")")),
+    readout(words.angle, show("output_angle", angle, { format: formatAngle, tone })),
+    readout(
+      words.length,
+      show("output_length", ({ output }) => Math.hypot(...output), { tone }),
+    ),
+    readout(
+      words.change,
+      show("change", ({ change }) => change, { tone }),
+    ),
+    readout(
+      words.gap,
+      show("gap", ({ gap }) => gap, { tone }),
+    ),
+  ];
+  const row = html("div", { class: "rope-row rope-carried-stops" }, ...stops);
+  return {
+    node: html(
+      "div",
+      { class: "rope-frame rope-carried" },
+      choice,
+      html("div", { class: "rope-pictures" }, planeBox, row, headsBox),
+      lesson,
+      html("div", { class: "rope-controls" }, ...controls),
+      html("div", { class: "rope-readouts" }, ...readouts),
+    ),
+    measure: (narrow) => ({
+      plane: widthOf(planeBox, 200, narrow ? 300 : 340),
+      heads: widthOf(headsBox, 200, 400),
+    }),
+    derive: (state) => survey({ ...state, ...given, way: state.values }),
+    draw(state, room) {
+      carried.draw(state, room.plane);
+      compared.draw(state, room.heads);
+    },
+    lesson: ({ head, change, gap }) =>
+      fill(words.lessons[lessonKind({ ...head, change })], {
+        shift: tokens(head.shift),
+        change: formatNumber(change),
+        gap: formatNumber(gap),
+      }),
   };
 }
+
+const render = mount({ words: WORDS, traits: ["values", "shift", "query", "theta"], build });
 
 export default { render };

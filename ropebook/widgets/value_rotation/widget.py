@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import traitlets
 
-from ropebook.widgets.base import RopeWidget, bundle
+from ropebook.widgets.base import RopeWidget
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -20,7 +20,7 @@ KEYS = [[0.5, 1.5], [1.0, 1.5], [-1.5, 0.5], [-1.0, 1.0], [1.0, -0.5]]
 VALUES = [[-1.5, 0.5], [-1.0, 1.5], [0.5, 1.5], [-0.5, 1.5], [1.0, 1.5]]
 
 
-class ValueRotation(RopeWidget):
+class ValueRotation(RopeWidget, folder="value_rotation"):
     """Push a text on and watch one output: still, or spinning, or still again.
 
     Word i stands at position `shift` + i. Queries and keys are turned by their positions, and the
@@ -45,8 +45,6 @@ class ValueRotation(RopeWidget):
         >>> head.change < 1e-12, head.gap > 0.4
         (True, True)
     """
-
-    _esm = bundle("value_rotation")
 
     values = traitlets.Unicode("turned").tag(sync=True)
     shift = traitlets.Int(6).tag(sync=True)

@@ -72,10 +72,6 @@ test("a push stays on the ruler", () => {
   assert.equal(widget.pushFrom(0, 48), 24);
   assert.equal(widget.pushFrom(24, 48), 24);
   assert.equal(widget.pushFrom(25, 48), -24);
-  assert.equal(widget.thereAndBack(0, 4, 1), 0);
-  assert.equal(widget.thereAndBack(4.5, 4, 1), 1);
-  assert.equal(widget.thereAndBack(9, 4, 1), 0);
-  assert.equal(widget.thereAndBack(4.9, 4, 1), 1);
 });
 
 test("each state has its sentence", () => {

@@ -1,0 +1,58 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+
+import * as controls from "./controls.js";
+import { fakePage } from "./fake_page.mjs";
+
+fakePage();
+
+test("a slider shows its value in words, and translates both ways", () => {
+  const heard = [];
+  const part = controls.slider({
+    ...{ name: "theta", label: "θ", tone: "angle", min: 0, max: 180, ...controls.IN_DEGREES },
+    format: (theta) => `${theta.toFixed(2)} rad`,
+    onInput: (theta) => heard.push(theta),
+  });
+  part.update(Math.PI / 2);
+  assert.equal(part.input.value, 90);
+  assert.equal(part.input.style["--filled"], "50.00%");
+  assert.equal(part.input.getAttribute("aria-valuetext"), "1.57 rad");
+  assert.equal(part.node.find("data-report", "theta").dataset.value, Math.PI / 2);
+  part.input.value = "180";
+  part.input.fire("input");
+  assert.deepEqual(heard, [Math.PI]);
+});
+
+test("a slider may have another end", () => {
+  const part = controls.slider({ name: "n", label: "", tone: "q", min: 0, max: 10, format: String, onInput() {} });
+  part.update(5, 20);
+  assert.equal(part.input.max, 20);
+  assert.equal(part.input.style["--filled"], "25.00%");
+});
+
+test("powers go there and back", () => {
+  for (const [unit, value] of [
+    [controls.IN_POWERS_OF_TEN, 500000],
+    [controls.IN_POWERS_OF_TWO, 8192],
+  ]) {
+    assert.equal(unit.fromInput(unit.toInput(value)), value);
+  }
+});
+
+test("a button is pressed or cannot be", () => {
+  const clicks = [];
+  const pressable = controls.button({ name: "a", label: "A", onClick: () => clicks.push("a") });
+  pressable.update(true);
+  assert.equal(pressable.node.getAttribute("aria-pressed"), "true");
+  pressable.node.fire("click");
+  assert.deepEqual(clicks, ["a"]);
+  const plain = controls.button({ name: "b", label: "B", pressable: false, onClick() {} });
+  assert.equal(plain.node.getAttribute("aria-pressed"), null);
+});
+
+test("a report keeps the number behind its text", () => {
+  const part = controls.report("score");
+  part.update(0.123456, "0.12");
+  assert.equal(part.node.dataset.value, 0.123456);
+  assert.equal(part.node.textContent, "0.12");
+});

@@ -1,0 +1,118 @@
+// A page small enough to test the kit under Node: nodes, events, frames and no layout.
+class FakeNode {
+  constructor(tag) {
+    Object.assign(this, { tag, children: [], attributes: {}, dataset: {}, listeners: {}, classes: new Set() });
+    this.style = { setProperty: (name, value) => (this.style[name] = value) };
+    this.classList = {
+      toggle: (name, on) => this.classes[on ? "add" : "delete"](name),
+      add: (x) => this.classes.add(x),
+    };
+    this.writes = 0;
+  }
+  append(...nodes) {
+    this.children.push(...nodes);
+  }
+  replaceChildren(...nodes) {
+    this.children = nodes;
+  }
+  setAttribute(name, value) {
+    this.attributes[name] = String(value);
+    this.writes += 1;
+  }
+  getAttribute(name) {
+    return this.attributes[name] ?? null;
+  }
+  get textContent() {
+    return this.children.map((child) => child.textContent ?? child).join("");
+  }
+  set textContent(text) {
+    this.children = [text];
+    this.writes += 1;
+  }
+  set innerHTML(text) {
+    this.textContent = text;
+  }
+  addEventListener(type, heard) {
+    (this.listeners[type] ??= []).push(heard);
+  }
+  fire(type, event = {}) {
+    for (const heard of this.listeners[type] ?? []) heard({ button: 0, preventDefault() {}, ...event });
+  }
+  setPointerCapture() {}
+  focus() {
+    globalThis.document.focused = this;
+  }
+  getBoundingClientRect() {
+    return { left: 0, top: 0 };
+  }
+  // Every node below, itself first.
+  all() {
+    return [this, ...this.children.flatMap((child) => child.all?.() ?? [])];
+  }
+  find(attribute, value) {
+    return this.all().find((node) => node.attributes[attribute] === value);
+  }
+}
+
+export const node = (tag = "div") => new FakeNode(tag);
+
+// Puts the page in place; returns what moves its time and says what is asked of it.
+export function fakePage({ calm = false, lang = "en" } = {}) {
+  const page = { time: 0, waiting: new Map(), next: 0, observers: 0 };
+  globalThis.document = {
+    documentElement: { lang },
+    createElement: node,
+    createElementNS: (_, tag) => node(tag),
+  };
+  globalThis.window = { matchMedia: () => ({ matches: calm }) };
+  globalThis.requestAnimationFrame = (call) => {
+    page.next += 1;
+    page.waiting.set(page.next, call);
+    return page.next;
+  };
+  globalThis.cancelAnimationFrame = (id) => page.waiting.delete(id);
+  globalThis.ResizeObserver = class {
+    observe() {
+      page.observers += 1;
+    }
+    disconnect() {
+      page.observers -= 1;
+    }
+  };
+  // Frames until the given number of seconds has passed; those asked for in a frame come in the next.
+  page.wait = (seconds, frame = 0.1) => {
+    for (const end = page.time + seconds; page.time < end - 1e-9; ) {
+      page.time += frame;
+      const calls = [...page.waiting.values()];
+      page.waiting.clear();
+      for (const call of calls) call(1000 * page.time);
+    }
+  };
+  return page;
+}
+
+// A widget's model as anywidget gives it: set() tells who listens.
+export function fakeModel(traits) {
+  const heard = new Map();
+  return {
+    traits: { ...traits },
+    saved: 0,
+    get(name) {
+      return this.traits[name];
+    },
+    set(name, value) {
+      this.traits[name] = value;
+      for (const call of heard.get(`change:${name}`) ?? []) call();
+    },
+    save_changes() {
+      this.saved += 1;
+    },
+    on: (event, call) => heard.set(event, [...(heard.get(event) ?? []), call]),
+    off: (event, call) =>
+      heard.set(
+        event,
+        heard.get(event).filter((other) => other !== call),
+      ),
+    listeners: () => [...heard.values()].flat().length,
+  };
+}

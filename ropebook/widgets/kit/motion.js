@@ -1,0 +1,67 @@
+// Time: one drawing per frame, and animations.
+import { clamp } from "./math.js";
+
+export function prefersReducedMotion() {
+  return window.matchMedia("(prefers-reduced-motion: reduce)").matches;
+}
+
+// There and back: 0 -> 1 -> 0 with a rest at the far end.
+export function thereAndBack(seconds, outward, rest) {
+  const ease = (t) => (t < 0.5 ? 2 * t * t : 1 - 2 * (1 - t) * (1 - t));
+  if (seconds < outward) return ease(seconds / outward);
+  if (seconds < outward + rest) return 1;
+  return ease(clamp((2 * outward + rest - seconds) / outward, 0, 1));
+}
+
+export function frameScheduler(draw) {
+  let frame = null;
+  const schedule = () => {
+    frame ??= requestAnimationFrame(() => {
+      frame = null;
+      draw();
+    });
+  };
+  schedule.cancel = () => cancelAnimationFrame(frame);
+  return schedule;
+}
+
+export function animator(onStop) {
+  let frame = null;
+  const stop = () => {
+    if (frame === null) return;
+    cancelAnimationFrame(frame);
+    frame = null;
+    onStop();
+  };
+  return {
+    stop,
+    running: () => frame !== null,
+    start(step) {
+      stop();
+      let begin = null;
+      const tick = (now) => {
+        begin ??= now;
+        frame = requestAnimationFrame(tick);
+        if (step((now - begin) / 1000) === false) stop();
+      };
+      frame = requestAnimationFrame(tick);
+    },
+    cancel: () => cancelAnimationFrame(frame),
+  };
+}
+
+export function commit(model, changes) {
+  for (const [name, value] of Object.entries(changes)) model.set(name, value);
+  model.save_changes();
+}
+
+export function watch(model, names, node, schedule) {
+  for (const name of names) model.on(`change:${name}`, schedule);
+  const observer = new ResizeObserver(schedule);
+  observer.observe(node);
+  return () => {
+    for (const name of names) model.off(`change:${name}`, schedule);
+    observer.disconnect();
+    schedule.cancel();
+  };
+}

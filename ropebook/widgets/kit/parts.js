@@ -1,0 +1,73 @@
+// Controls and numbers that keep themselves up to date: tables in, nodes out.
+import { choice } from "./choice.js";
+import { button, report, slider, toggle } from "./controls.js";
+import { alike } from "./math.js";
+import { formatNumber } from "./text.js";
+
+export function makeParts({ set, play, playing, reset }) {
+  const shown = [];
+  const each = (table, make) => Object.entries(table).map(([name, options]) => make(name, options));
+
+  // Of the trait of its name; `value(state)`, `limit(state)` and `onInput` make it one of something
+  // else, and `label` may be a function of the state.
+  const makeSlider = (name, { label, value = (state) => state[name], limit, onInput, ...options }) => {
+    const changing = typeof label === "function";
+    const change = onInput ?? ((to) => set({ [name]: to }));
+    const part = slider({ name, label: changing ? "" : label, onInput: change, ...options });
+    shown.push((state) => {
+      if (changing) part.rename(label(state));
+      part.update(value(state), limit?.(state));
+    });
+    return part.node;
+  };
+
+  const makeToggle = (name, { label, value = (state) => state[name], onChange }) => {
+    const part = toggle({ name, label, onChange: onChange ?? ((to) => set({ [name]: to })) });
+    shown.push((state) => part.update(value(state)));
+    return part.node;
+  };
+
+  // `visit`: changes, or changes(state); pressed while the state has them. `play`: the script of an
+  // animation; pressed while it runs. `reset: true`: back to the first state. Else `onClick`.
+  const makeButton = (name, { label, ...options }) => {
+    const { visit, play: script, reset: back, onClick } = options;
+    const changes = (state) => (typeof visit === "function" ? visit(state) : visit);
+    const there = (state) => Object.entries(changes(state)).every(([trait, value]) => alike(state[trait], value));
+    const pressed = options.pressed ?? (visit ? there : script ? () => playing(name) : null);
+    const press = visit ? () => set(changes) : script ? () => play(name, script) : back ? reset : onClick;
+    const changing = typeof label === "function";
+    const part = button({ name, label: changing ? "" : label, pressable: pressed !== null, onClick: press });
+    shown.push((state) => {
+      if (changing) part.rename(label(state));
+      if (pressed) part.update(pressed(state));
+    });
+    return part.node;
+  };
+
+  return {
+    tools: {
+      sliders: (table) => each(table, makeSlider),
+      toggles: (table) => each(table, makeToggle),
+      buttons: (table) => each(table, makeButton),
+      // The values of a trait as radios; see choice.js.
+      chooser(trait, options) {
+        const part = choice({ name: trait, onChoose: (to) => set({ [trait]: to }), ...options });
+        shown.push((state) => part.update(state[trait]));
+        return part.node;
+      },
+      // A number on the page. `value(state)` is a number, or [number, text] where `format` is not
+      // enough; `tone` colors it.
+      show(name, value, { format = formatNumber, tone } = {}) {
+        const part = report(name, tone ? `rope-tone-${tone}` : "");
+        shown.push((state) => {
+          const [number, text] = [value(state)].flat();
+          part.update(number, text ?? format(number));
+        });
+        return part.node;
+      },
+    },
+    update: (state) => {
+      for (const show of shown) show(state);
+    },
+  };
+}

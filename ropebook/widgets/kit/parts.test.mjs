@@ -1,0 +1,91 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+
+import { fakePage } from "./fake_page.mjs";
+import { makeParts } from "./parts.js";
+
+function parts() {
+  fakePage();
+  const calls = [];
+  const { tools, update } = makeParts({
+    set: (changes) => calls.push(["set", typeof changes === "function" ? changes({ m: 3 }) : changes]),
+    play: (name) => calls.push(["play", name]),
+    playing: (name) => name === "walk",
+    reset: () => calls.push(["reset"]),
+  });
+  return { calls, update, ...tools };
+}
+
+test("sliders are those of their traits, or of what they are told", () => {
+  const { calls, update, sliders } = parts();
+  const [m, first] = sliders({
+    m: { label: "m", tone: "q", min: 0, max: 9, format: String },
+    first: {
+      ...{ label: ({ m: at }) => `first of ${at}`, tone: "k", min: 0, max: 9, format: String },
+      value: ({ list }) => list[0],
+      limit: ({ list }) => list.length,
+      onInput: (value) => calls.push(["own", value]),
+    },
+  });
+  update({ m: 3, list: [2, 5, 6, 7] });
+  const [inputM, inputFirst] = [m, first].map((node) => node.find("type", "range"));
+  assert.deepEqual([inputM.value, inputFirst.value, inputFirst.max], [3, 2, 4]);
+  assert.match(first.textContent, /first of 3/);
+  inputM.value = "7";
+  inputM.fire("input");
+  inputFirst.fire("input");
+  assert.deepEqual(calls, [
+    ["set", { m: 7 }],
+    ["own", 2],
+  ]);
+});
+
+test("a button visits, plays, resets, or does as told, and is pressed where that can be seen", () => {
+  const { calls, update, buttons } = parts();
+  const nodes = buttons({
+    there: { label: "there", visit: { m: 3, q: [1, 0] } },
+    next: { label: "next", visit: ({ m }) => ({ m: m + 1 }) },
+    walk: { label: "walk", play: () => ({}) },
+    reset: { label: "reset", reset: true },
+    own: { label: ({ m }) => `own ${m}`, onClick: () => calls.push(["own"]) },
+  });
+  update({ m: 3, q: [1, 1e-12] });
+  assert.deepEqual(
+    nodes.map((node) => node.getAttribute("aria-pressed")),
+    ["true", "false", "true", null, null],
+  );
+  assert.equal(nodes[4].textContent, "own 3");
+  for (const node of nodes) node.fire("click");
+  assert.deepEqual(calls, [["set", { m: 3, q: [1, 0] }], ["set", { m: 4 }], ["play", "walk"], ["reset"], ["own"]]);
+});
+
+test("toggles and choosers set their trait", () => {
+  const { calls, update, toggles, chooser } = parts();
+  const [toggle] = toggles({ keep: { label: "keep" } });
+  const node = chooser("way", {
+    label: "way",
+    options: [
+      ["a", "A"],
+      ["b", "B"],
+    ],
+  });
+  update({ keep: true, way: "b" });
+  const input = toggle.find("type", "checkbox");
+  assert.equal(input.checked, true);
+  input.checked = false;
+  input.fire("change");
+  node.children[0].fire("click");
+  assert.deepEqual(calls, [
+    ["set", { keep: false }],
+    ["set", { way: "a" }],
+  ]);
+});
+
+test("a number is shown in its format, or in words of its own", () => {
+  const { update, show } = parts();
+  const plain = show("score", ({ score }) => score, { tone: "score" });
+  const share = show("count", ({ score }) => [score, `${score} of 3`]);
+  update({ score: 1.5 });
+  assert.deepEqual([plain.textContent, share.textContent, share.dataset.value], ["1.50", "1.5 of 3", 1.5]);
+  assert.match(plain.attributes.class, /rope-tone-score/);
+});

@@ -1,0 +1,38 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+
+import { fakePage, node } from "./fake_page.mjs";
+import * as plot from "./plot.js";
+
+fakePage();
+
+test("a scale is linear from end to end, either way round", () => {
+  const scale = plot.linearScale(-1, 1, 100, 0);
+  assert.deepEqual([-1, 0, 1].map(scale), [100, 50, 0]);
+});
+
+test("a plane has its origin in the middle, y upward, and a line at each whole number", () => {
+  const picture = node("svg");
+  const { at, unit, middle } = plot.squarePlane(picture, 2.5).resize(500);
+  assert.deepEqual([unit, middle, at([1, 1])], [100, 250, [350, 150]]);
+  assert.equal(picture.children[0].attributes.d.match(/M/g).length, 8);
+});
+
+test("axes of a score carry the level's numbers and give its scales", () => {
+  const picture = node("svg");
+  const axes = plot.scoreAxes(picture, { from: 0, to: 8, ticks: [0, 8], right: 10, titleX: "x", titleY: "y" });
+  const { toX, toY, bottom } = axes.resize({ width: 344, height: 274, level: 2 });
+  assert.deepEqual([toX(0), toX(8), toY(2), toY(-2), bottom], [34, 334, 34, 234, 234]);
+  const texts = picture.all().map((part) => part.textContent);
+  for (const text of ["2", "0", "−2", "8", "x", "y"]) assert.ok(texts.includes(text), text);
+});
+
+test("the number of a marker stands where there is room", () => {
+  const picture = node("svg");
+  const mark = plot.nowMarker(picture);
+  const label = picture.children[2];
+  mark({ x: 50, y: 100, text: "1.00", width: 300, high: 200 });
+  assert.deepEqual([label.attributes.x, label.attributes["text-anchor"]], ["65", "start"]);
+  mark({ x: 280, y: 5, text: "1.00", width: 300, high: 200 });
+  assert.deepEqual([label.attributes.x, label.attributes.y, label.attributes["text-anchor"]], ["265", "30", "end"]);
+});

@@ -1,0 +1,187 @@
+"""What a page mounts: each widget's module and style sheet, made of its files and the kit's."""
+
+import re
+import statistics
+import subprocess
+
+import pytest
+
+pytest.importorskip("anywidget")
+
+import javascript
+from javascript import WIDGETS
+from scratch import widget_classes
+
+from ropebook.widgets.base import RopeWidget
+from ropebook.widgets.bundle import bundle, joined, reached, stylesheet
+
+CLASSES = widget_classes()
+KIT = "kit/kit.js"
+OWN = "own/widget.js"
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_a_widget_carries_its_bundle_and_its_style(name):
+    state = CLASSES[name]().get_state()
+    assert (state["_esm"], state["_css"]) == (bundle(name), stylesheet(name))
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_bundle_is_one_module_without_imports(name):
+    source = bundle(name)
+    assert not re.search(r"^\s*import\b", source, re.MULTILINE)
+    assert "fetch(" not in source and "http://www.w3.org/2000/svg" in source
+    assert re.findall(r"https?://[^\"'\s]+", source) == ["http://www.w3.org/2000/svg"]
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_the_bundle_parses_as_a_module_that_renders(name):
+    program = (
+        "let s='';process.stdin.on('data',d=>s+=d).on('end',async()=>{"
+        "const m=await import('data:text/javascript,'+encodeURIComponent(s));"
+        "if(typeof m.default.render!=='function')process.exit(1)})"
+    )
+    command = [javascript.node(), "-e", program]
+    run = subprocess.run(command, input=bundle(name), capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'import "../kit/kit.js";',
+        'import whole from "../kit/kit.js";',
+        'export { a } from "../kit/kit.js";',
+        'export * from "../kit/kit.js";',
+        'const late = await import("../kit/kit.js");',
+        'import { a } from "https://example.org/kit.js";',
+    ],
+)
+def test_bundle_refuses_any_other_import(line):
+    own = f'import {{ a }} from "../kit/kit.js";\n{line}\n'
+    with pytest.raises(ValueError, match=r"only names from a file .* got .* in own/widget\.js"):
+        joined(OWN, {KIT: "export const a = 1;\n", OWN: own})
+
+
+@pytest.mark.parametrize(
+    ("own", "message"),
+    [
+        ('import { a as b } from "../kit/kit.js";\n', r"must keep their name, got \{a as b\}"),
+        (
+            'import { a } from "./other.js";\n',
+            r"own/widget\.js must import from a file of .*, got \./other\.js",
+        ),
+        ('import { b } from "../kit/kit.js";\n', r"imports b, which kit/kit\.js does not export"),
+        (
+            'import { c } from "./ring.js";\n',
+            r"must not import each other, got own/widget\.js in a circle",
+        ),
+        (
+            'import { a } from "../kit/kit.js";\nconst d = 1;\n',
+            r"declared once, got d in kit/kit\.js and own",
+        ),
+    ],
+)
+def test_bundle_refuses_what_would_break_in_the_page(own, message):
+    sources = {KIT: "export const a = 1;\nconst d = 2;\n", OWN: f"{own}export const e = 1;\n"}
+    sources["own/ring.js"] = 'import { e } from "./widget.js";\nexport const c = 1;\n'
+    with pytest.raises(ValueError, match=message):
+        joined(OWN, sources)
+
+
+def test_bundle_has_each_file_once_and_before_who_asks_for_it():
+    kit = 'import { a } from "../kit/kit.js";\n'
+    sources = {
+        KIT: "export const a = 1;\n",
+        "own/part.js": kit + "export function b() {}\n",
+        OWN: kit + 'import { b } from "./part.js";\nexport default b;\n',
+    }
+    expected = "const a = 1;\nfunction b() {}\nexport default b;\n"
+    assert joined(OWN, sources) == expected
+
+
+def test_what_the_default_export_never_reaches_is_left_out():
+    source = """// about a
+const a = 1;
+
+function used() {
+  return a;
+}
+// about b
+const b = {
+  c: 2,
+};
+async function alone() {
+  return alone(b);
+}
+class Kept extends used {}
+export default { render: Kept };
+"""
+    kept = "const a = 1;\n\nfunction used() {\n  return a;\n}\nclass Kept extends used {}\n"
+    assert reached(source) == kept + "export default { render: Kept };\n"
+
+
+def test_what_is_no_declaration_is_kept_with_all_it_reaches():
+    source = "const a = 1;\nconst { b } = a;\n[1].map(c);\nfunction c() {}\nexport default 1;\n"
+    assert reached(source) == source
+
+
+def test_a_bundle_without_a_default_export_is_refused():
+    with pytest.raises(ValueError, match="must have a default export"):
+        reached("export const a = 1;\n")
+
+
+# ---- style ----
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_style_is_palette_then_rules_scoped_to_the_widget(name):
+    css = stylesheet(name)
+    assert css.startswith(":root { --rope-q:")
+    rules = css.split("\n", 2)[2]
+    selectors = re.findall(r"(?:^|[{};])([^@{};]+)\{", rules)
+    assert len(selectors) > 50
+    for selector in ",".join(selectors).split(","):
+        assert selector.startswith(".rope-widget"), selector
+    assert rules.count("{") == rules.count("}")
+    assert not re.search(r"#[0-9a-fA-F]{3,8}\b|rgb", rules), "colors live in palette.py"
+
+
+def test_a_widget_carries_the_rules_it_needs():
+    sizes = [len(stylesheet(name)) for name in CLASSES]
+    assert statistics.mean(sizes) < 12_000, sizes
+
+
+def test_every_class_of_a_sheet_is_given_to_some_node():
+    """Its name stands in JavaScript, or begins there and ends with a value: `rope-tone-${x}`."""
+    for sheet in sorted(WIDGETS.glob("*/*.css")):
+        folder = "*" if sheet.parent.name == "kit" else sheet.parent.name
+        kit = [*WIDGETS.glob("kit/*.js"), *WIDGETS.glob(f"{folder}/*.js")]
+        code = "".join(path.read_text("utf-8") for path in kit)
+        begun = tuple(set(re.findall(r"rope-[\w-]*(?=\$\{)", code)) - {"rope-"})
+        for name in set(re.findall(r"\.(rope-[\w-]+)", sheet.read_text("utf-8"))):
+            short = name.count("-") == 1  # rope-${name}: one word
+            known = re.search(rf"\b{name}\b(?!-)", code) or name.startswith(begun)
+            assert short or known, f"{sheet.parent.name}/{sheet.name}: .{name}"
+
+
+@pytest.mark.parametrize(
+    ("sheet", "message"),
+    [
+        ('@import "../kit/none.css";\n', "must import a sheet of the kit, got kit/none.css"),
+        ('.a { color: red }\n@import url("x.css");\n', "must stand at its top, one to a line"),
+    ],
+)
+def test_style_refuses_what_it_cannot_find(monkeypatch, sheet, message):
+    sheets = {"kit/kit.css": "", "own/widget.css": sheet}
+    monkeypatch.setattr("ropebook.widgets.bundle._sources", lambda suffix: sheets)
+    with pytest.raises(ValueError, match=message):
+        stylesheet("own")
+
+
+def test_a_class_without_a_folder_has_its_parents_files():
+    class Own(CLASSES["rotation_explorer"]):
+        pass
+
+    assert issubclass(Own, RopeWidget)
+    assert Own().get_state()["_css"] == stylesheet("rotation_explorer")
