@@ -37,6 +37,12 @@ test("moving together keeps the distance at both ends of the ruler", () => {
   assert.deepEqual(widget.moveTogether(0, 24, 3, 24), [0, 24]);
 });
 
+test("a walk goes up where there is room, else down", () => {
+  assert.equal(widget.roomFor(3, 7, 24), 8);
+  assert.equal(widget.roomFor(20, 22, 24), -8);
+  assert.equal(widget.roomFor(0, 20, 24), 4);
+});
+
 test("the axis holds the whole curve", () => {
   assert.deepEqual([0, 0.5, 0.6, 1, 1.83, 4].map(widget.axisLimit), [0.5, 0.5, 1, 1, 2, 4]);
 });
