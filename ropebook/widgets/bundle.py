@@ -25,8 +25,8 @@ def bundle(name: str) -> str:
     """Return the JavaScript of a widget with what it imports inlined, as one module.
 
     A built page mounts a widget from a blob URL, and such a module cannot import a neighbor. Each
-    imported file is inlined once, before the first file that asks for it, and without the
-    functions, classes and constants that the default export never reaches.
+    imported file is inlined once, before the first file that asks for it, and without comments,
+    indentation, and the functions, classes and constants that the default export never reaches.
 
     Args:
         name: the widget's folder, `"rotation_explorer"`.
@@ -37,13 +37,14 @@ def bundle(name: str) -> str:
     Raises:
         ValueError: an import is renamed, is not of the form `import { a } from "./file.js";`, or
             asks for a file or a name that is not there, files import each other in a circle, two
-            declare the same name, or the widget has no default export.
+            declare the same name, the widget has no default export, or a template literal goes on
+            over a line's end.
 
     Example:
         >>> "import" in bundle("rotation_explorer").split()
         False
     """
-    return reached(joined(f"{name}/widget.js", _sources("js")))
+    return compact(reached(joined(f"{name}/widget.js", _sources("js"))))
 
 
 def stylesheet(name: str) -> str:
@@ -133,6 +134,20 @@ def reached(source: str) -> str:
         fresh = {i for i, name in enumerate(names) if name in wanted} - kept
         kept |= fresh
     return "".join(part for i, part in enumerate(statements) if i in kept)
+
+
+def compact(source: str) -> str:
+    """Return a module without comments on lines of their own, indentation and empty lines.
+
+    Raises:
+        ValueError: a template literal goes on over a line's end, where a space would count.
+    """
+    lines = [stripped for line in source.splitlines() if (stripped := line.strip())]
+    lines = [line for line in lines if not line.startswith("//")]
+    for line in lines:
+        if line.count("`") % 2:
+            raise ValueError(f"a template literal must end on its line, got {line!r}")
+    return "".join(f"{line}\n" for line in lines)
 
 
 def _sources(suffix: str) -> dict[str, str]:

@@ -13,7 +13,7 @@ from javascript import WIDGETS
 from scratch import widget_classes
 
 from ropebook.widgets.base import RopeWidget
-from ropebook.widgets.bundle import bundle, joined, reached, stylesheet
+from ropebook.widgets.bundle import bundle, compact, joined, reached, stylesheet
 
 CLASSES = widget_classes()
 KIT = "kit/kit.js"
@@ -32,6 +32,7 @@ def test_bundle_is_one_module_without_imports(name):
     assert not re.search(r"^\s*import\b", source, re.MULTILINE)
     assert "fetch(" not in source and "http://www.w3.org/2000/svg" in source
     assert re.findall(r"https?://[^\"'\s]+", source) == ["http://www.w3.org/2000/svg"]
+    assert len(source.encode()) < (70_000 if name == "config_inspector" else 40_000)
 
 
 @pytest.mark.parametrize("name", CLASSES)
@@ -129,6 +130,13 @@ def test_what_is_no_declaration_is_kept_with_all_it_reaches():
 def test_a_bundle_without_a_default_export_is_refused():
     with pytest.raises(ValueError, match="must have a default export"):
         reached("export const a = 1;\n")
+
+
+def test_a_compact_module_has_no_idle_lines_and_all_its_texts():
+    source = "// a\nfunction a() {\n  // b\n\n  return `  // c`; // d\n}\n"
+    assert compact(source) == "function a() {\nreturn `  // c`; // d\n}\n"
+    with pytest.raises(ValueError, match="must end on its line, got 'const a = `b'"):
+        compact("const a = `b\n  c`;\n")
 
 
 # ---- style ----

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import traitlets
 
 from ropebook.widgets.base import RopeWidget
+from ropebook.widgets.traits import EvenInRange, Positive
 
 if TYPE_CHECKING:
     import torch
@@ -51,8 +52,8 @@ class FrequencyClocks(RopeWidget, folder="frequency_clocks"):
         29
     """
 
-    rotary_dim = traitlets.Int(64).tag(sync=True)
-    base = traitlets.Float(10_000.0).tag(sync=True)
+    rotary_dim = EvenInRange(64, low=2, high=256)
+    base = Positive(10_000.0)
     context = traitlets.Int(512).tag(sync=True)
     position = traitlets.Float(100.0).tag(sync=True)
     preset = traitlets.Unicode("roformer").tag(sync=True)
@@ -79,22 +80,6 @@ class FrequencyClocks(RopeWidget, folder="frequency_clocks"):
 
     def _is_preset(self, name: str) -> bool:
         return all(getattr(self, key) == value for key, value in PRESETS[name].items())
-
-    @traitlets.validate("rotary_dim")
-    def _even_in_range(self, proposal: dict) -> int:
-        rotary_dim = proposal["value"]
-        if rotary_dim % 2 or not 2 <= rotary_dim <= 256:
-            raise traitlets.TraitError(
-                f"rotary_dim must be even and lie in [2, 256], got {rotary_dim}"
-            )
-        return rotary_dim
-
-    @traitlets.validate("base")
-    def _positive(self, proposal: dict) -> float:
-        base = proposal["value"]
-        if not 0 < base < math.inf:
-            raise traitlets.TraitError(f"base must be finite and greater than 0, got {base}")
-        return base
 
     @traitlets.validate("context")
     def _at_least_one(self, proposal: dict) -> int:

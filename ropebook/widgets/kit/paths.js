@@ -30,17 +30,16 @@ export function arrowPaths(x1, y1, x2, y2, head = 9) {
   const [ux, uy] = [(x2 - x1) / length, (y2 - y1) / length];
   const [bx, by] = [x2 - ux * size, y2 - uy * size];
   const side = size * 0.45;
-  return {
-    shaft: polylinePath([
-      [x1, y1],
-      [bx, by],
-    ]),
-    head: `${polylinePath([
-      [x2, y2],
-      [bx - uy * side, by + ux * side],
-      [bx + uy * side, by - ux * side],
-    ])}Z`,
-  };
+  const shaft = polylinePath([
+    [x1, y1],
+    [bx, by],
+  ]);
+  const point = polylinePath([
+    [x2, y2],
+    [bx - uy * side, by + ux * side],
+    [bx + uy * side, by - ux * side],
+  ]);
+  return { shaft, head: `${point}Z` };
 }
 
 export function arcHeadPath(points) {

@@ -5,6 +5,10 @@ import math
 import traitlets
 
 from ropebook.widgets.base import RopeWidget
+from ropebook.widgets.traits import FloatInRange, InDisc, IntInRange
+
+_MAX_POSITION = 24
+_MAX_LENGTH = 2.0
 
 
 class RotationExplorer(RopeWidget, folder="rotation_explorer"):
@@ -32,42 +36,14 @@ class RotationExplorer(RopeWidget, folder="rotation_explorer"):
         True
     """
 
-    theta = traitlets.Float(math.pi / 6).tag(sync=True)
-    m = traitlets.Int(3).tag(sync=True)
-    n = traitlets.Int(7).tag(sync=True)
-    q = traitlets.List(traitlets.Float(), [1.3, 0.4]).tag(sync=True)
-    k = traitlets.List(traitlets.Float(), [0.9, -1.0]).tag(sync=True)
+    theta = FloatInRange(math.pi / 6, low=0, high=math.pi, said="[0, pi]", unit="rad per token")
+    m = IntInRange(3, low=0, high=_MAX_POSITION, unit="tokens")
+    n = IntInRange(7, low=0, high=_MAX_POSITION, unit="tokens")
+    q = InDisc([1.3, 0.4], radius=_MAX_LENGTH)
+    k = InDisc([0.9, -1.0], radius=_MAX_LENGTH)
     keep_distance = traitlets.Bool(False).tag(sync=True)
-    max_position = traitlets.Int(24, read_only=True).tag(sync=True)
-    max_length = traitlets.Float(2.0, read_only=True).tag(sync=True)
-
-    @traitlets.validate("theta")
-    def _theta_in_half_turn(self, proposal: dict) -> float:
-        theta = proposal["value"]
-        if not 0 <= theta <= math.pi:
-            raise traitlets.TraitError(f"theta must lie in [0, pi] rad per token, got {theta}")
-        return theta
-
-    @traitlets.validate("m", "n")
-    def _position_on_ruler(self, proposal: dict) -> int:
-        position, name = proposal["value"], proposal["trait"].name
-        if not 0 <= position <= self.max_position:
-            raise traitlets.TraitError(
-                f"{name} must lie in [0, {self.max_position}] tokens, got {position}"
-            )
-        return position
-
-    @traitlets.validate("q", "k")
-    def _vector_in_disc(self, proposal: dict) -> list[float]:
-        vector, name = proposal["value"], proposal["trait"].name
-        if len(vector) != 2:
-            raise traitlets.TraitError(f"{name} must have two coordinates, got {vector}")
-        # Not "length > max": NaN has to fail as well.
-        if not math.hypot(*vector) <= self.max_length:
-            raise traitlets.TraitError(
-                f"{name} must have length at most {self.max_length:g}, got {vector}"
-            )
-        return vector
+    max_position = traitlets.Int(_MAX_POSITION, read_only=True).tag(sync=True)
+    max_length = traitlets.Float(_MAX_LENGTH, read_only=True).tag(sync=True)
 
     @property
     def q_rotated(self) -> tuple[float, float]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import traitlets
 
 from ropebook.widgets.base import RopeWidget
+from ropebook.widgets.traits import EvenInRange, Positive
 
 if TYPE_CHECKING:
     import torch
@@ -54,8 +55,8 @@ class ScoreBuilder(RopeWidget, folder="score_builder"):
         (-12, 8.0)
     """
 
-    head_dim = traitlets.Int(16).tag(sync=True)
-    base = traitlets.Float(_START_BASE).tag(sync=True)
+    head_dim = EvenInRange(16, low=2, high=2 * MAX_PAIRS)
+    base = Positive(_START_BASE)
     pairs = traitlets.Int(MAX_PAIRS).tag(sync=True)
     amplitudes = traitlets.List(traitlets.Float(), [1.0] * MAX_PAIRS).tag(sync=True)
     start_angles = traitlets.List(traitlets.Float()).tag(sync=True)
@@ -74,22 +75,6 @@ class ScoreBuilder(RopeWidget, folder="score_builder"):
     @traitlets.default("start_angles")
     def _aimed(self) -> list[float]:
         return _aim(_START_AIM, self.head_dim, self.base)
-
-    @traitlets.validate("head_dim")
-    def _even_in_range(self, proposal: dict) -> int:
-        head_dim = proposal["value"]
-        if head_dim % 2 or not 2 <= head_dim <= 2 * MAX_PAIRS:
-            raise traitlets.TraitError(
-                f"head_dim must be even and lie in [2, {2 * MAX_PAIRS}], got {head_dim}"
-            )
-        return head_dim
-
-    @traitlets.validate("base")
-    def _positive(self, proposal: dict) -> float:
-        base = proposal["value"]
-        if not 0 < base < math.inf:
-            raise traitlets.TraitError(f"base must be finite and greater than 0, got {base}")
-        return base
 
     @traitlets.validate("pairs", "pair", "distance")
     def _in_range(self, proposal: dict) -> int:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import traitlets
 
 from ropebook.widgets.base import RopeWidget
+from ropebook.widgets.traits import IntInRange, OneOf
 
 if TYPE_CHECKING:
     import torch
@@ -47,9 +48,9 @@ class SinusoidExplorer(RopeWidget, folder="sinusoid_explorer"):
         (-1.0, 5.0)
     """
 
-    code = traitlets.Unicode("transformer").tag(sync=True)
-    position = traitlets.Int(20).tag(sync=True)
-    offset = traitlets.Int(5).tag(sync=True)
+    code = OneOf("transformer", CODES)
+    position = IntInRange(20, low=0, high=_PLACES - 1, unit="tokens")
+    offset = IntInRange(5, low=-64, high=64, unit="tokens")
     pair = traitlets.Int(3).tag(sync=True)
     model_dim = traitlets.Int(32).tag(sync=True)
     base = traitlets.Float(10_000.0).tag(sync=True)
@@ -60,27 +61,6 @@ class SinusoidExplorer(RopeWidget, folder="sinusoid_explorer"):
 
     def _keep_a_pair(self, change: dict) -> None:
         self.pair = min(self.pair, self.num_pairs - 1)
-
-    @traitlets.validate("code")
-    def _known_code(self, proposal: dict) -> str:
-        code = proposal["value"]
-        if code not in CODES:
-            raise traitlets.TraitError(f"code must be one of {', '.join(CODES)}, got {code!r}")
-        return code
-
-    @traitlets.validate("position")
-    def _position_on_map(self, proposal: dict) -> int:
-        position = proposal["value"]
-        if not 0 <= position < _PLACES:
-            raise traitlets.TraitError(f"position must lie in [0, 127] tokens, got {position}")
-        return position
-
-    @traitlets.validate("offset")
-    def _offset_in_range(self, proposal: dict) -> int:
-        offset = proposal["value"]
-        if not -64 <= offset <= 64:
-            raise traitlets.TraitError(f"offset must lie in [-64, 64] tokens, got {offset}")
-        return offset
 
     @traitlets.validate("pair")
     def _pair_of_code(self, proposal: dict) -> int:

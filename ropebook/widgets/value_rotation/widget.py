@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import traitlets
 
 from ropebook.widgets.base import RopeWidget
+from ropebook.widgets.traits import FloatInRange, IntInRange, OneOf
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -46,37 +47,17 @@ class ValueRotation(RopeWidget, folder="value_rotation"):
         (True, True)
     """
 
-    values = traitlets.Unicode("turned").tag(sync=True)
-    shift = traitlets.Int(6).tag(sync=True)
-    query = traitlets.Int(3).tag(sync=True)
-    theta = traitlets.Float(math.pi / 12).tag(sync=True)
+    values = OneOf("turned", WAYS)
+    shift = IntInRange(6, low=0, high=MAX_SHIFT)
+    query = IntInRange(3, low=0, high=len(WORDS) - 1)
+    theta = FloatInRange(
+        math.pi / 12, low=0, high=math.pi / 2, said="[0, pi / 2]", unit="rad per token"
+    )
     max_shift = traitlets.Int(MAX_SHIFT, read_only=True).tag(sync=True)
     words = traitlets.List(WORDS, read_only=True).tag(sync=True)
     queries = traitlets.List(QUERIES, read_only=True).tag(sync=True)
     keys_before = traitlets.List(KEYS, read_only=True).tag(sync=True)
     values_before = traitlets.List(VALUES, read_only=True).tag(sync=True)
-
-    @traitlets.validate("values")
-    def _known(self, proposal: dict) -> str:
-        way = proposal["value"]
-        if way not in WAYS:
-            raise traitlets.TraitError(f"values must be one of {', '.join(WAYS)}, got {way!r}")
-        return way
-
-    @traitlets.validate("shift", "query")
-    def _in_range(self, proposal: dict) -> int:
-        value, name = proposal["value"], proposal["trait"].name
-        most = {"shift": self.max_shift, "query": len(WORDS) - 1}[name]
-        if not 0 <= value <= most:
-            raise traitlets.TraitError(f"{name} must lie in [0, {most}], got {value}")
-        return value
-
-    @traitlets.validate("theta")
-    def _theta_in_quarter_turn(self, proposal: dict) -> float:
-        theta = proposal["value"]
-        if not 0 <= theta <= math.pi / 2:
-            raise traitlets.TraitError(f"theta must lie in [0, pi / 2] rad per token, got {theta}")
-        return theta
 
     @property
     def weights(self) -> "Tensor":
