@@ -72,6 +72,7 @@ test("toggles and choosers set their trait", () => {
   update({ keep: true, way: "b" });
   const input = toggle.find("type", "checkbox");
   assert.equal(input.checked, true);
+  assert.equal(node.children[1].attributes["aria-checked"], "true");
   input.checked = false;
   input.fire("change");
   node.children[0].fire("click");

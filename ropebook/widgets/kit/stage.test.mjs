@@ -24,11 +24,11 @@ test("an animation shows values between those of the model, and leaves whole one
 });
 
 test("a second press stops it where it stands; so does a change, which sees where that is", () => {
-  const { page, model, play, set, state } = staged();
+  const { page, model, play, playing, set, state } = staged();
   play("walk", walk);
   page.wait(0.6);
   play("walk", walk);
-  assert.equal(model.traits.m, 5);
+  assert.deepEqual([model.traits.m, playing()], [5, false]);
   play("walk", walk);
   page.wait(0.6);
   set(({ m }) => ({ m: m + 10 }));
