@@ -50,39 +50,6 @@ def describe(figure: go.Figure, *, alt: str, caption: str) -> go.Figure:
     return figure
 
 
-def attention_maps(maps: Mapping[str, object], tokens: Sequence[str]) -> go.Figure:
-    """Draw attention weights side by side: queries down, keys across.
-
-    Args:
-        maps: title -> (seq_len, seq_len) weights between 0 and 1.
-        tokens: the words, one per position.
-    """
-    columns = len(maps)
-    strongest = max(float(weight) for weights in maps.values() for row in weights for weight in row)
-    figure = make_subplots(
-        rows=1, cols=columns, subplot_titles=list(maps), shared_yaxes=True, horizontal_spacing=0.04
-    )
-    ticks = {"tickmode": "array", "tickvals": list(range(len(tokens))), "ticktext": list(tokens)}
-    for column, weights in enumerate(maps.values(), 1):
-        figure.add_heatmap(
-            z=[[round(float(w), 4) for w in row] for row in weights],
-            zmin=0,
-            zmax=strongest,
-            colorscale=[[0, LIGHT_PAGE["panel"]], [1, LIGHT["score"]["mark"]]],
-            showscale=column == columns,
-            colorbar={"thickness": 10, "outlinewidth": 0, "nticks": 4},
-            hovertemplate="query %{y}<br>key %{x}<br>weight %{z}<extra></extra>",
-            xgap=1,
-            ygap=1,
-            row=1,
-            col=column,
-        )
-    figure.update_xaxes(**ticks, tickangle=-60, showgrid=False)
-    figure.update_yaxes(**ticks, autorange="reversed", showgrid=False)
-    figure.update_layout(height=360)
-    return figure
-
-
 def change_by_shift(shifts: Sequence[int], changes: Mapping[str, Sequence[float]]) -> go.Figure:
     """Draw how far scores move when a whole sequence is shifted, one line per method.
 
@@ -104,40 +71,6 @@ def change_by_shift(shifts: Sequence[int], changes: Mapping[str, Sequence[float]
         )
     figure.update_xaxes(title="shift of the whole sequence (tokens)", type="log", dtick=1)
     figure.update_yaxes(title="largest change of a score", type="log", exponentformat="power")
-    figure.update_layout(
-        height=380, showlegend=True, legend={"orientation": "h", "y": 1.02, "yanchor": "bottom"}
-    )
-    return figure
-
-
-def stretch_per_pair(stretches: Mapping[str, Sequence[float]]) -> go.Figure:
-    """Draw how many times slower each pair turns than without scaling, one line per model.
-
-    Args:
-        stretches: model -> unscaled over scaled frequency of each pair, fastest pair first; the
-            horizontal axis is the pair's place among them, from 0 (fastest) to 1 (slowest).
-    """
-    figure = go.Figure()
-    looks = (
-        ("q", "circle", "solid"),
-        ("k", "diamond", "dash"),
-        ("score", "square", "dot"),
-        ("position", "cross", "dashdot"),
-        ("angle", "x", "longdash"),
-    )
-    for (name, values), (thing, symbol, dash) in zip(stretches.items(), looks, strict=False):
-        last = len(values) - 1
-        figure.add_scatter(
-            x=[round(i / last, 4) for i in range(len(values))],
-            y=[float(f"{float(value):.4g}") for value in values],
-            name=name,
-            mode="lines+markers",
-            line={"color": LIGHT[thing]["mark"], "dash": dash},
-            marker={"symbol": symbol, "size": 5},
-            hovertemplate="%{y} times slower<extra>" + name + "</extra>",
-        )
-    figure.update_xaxes(title="pair, 0 fastest to 1 slowest")
-    figure.update_yaxes(title="times slower", type="log", tickvals=[1, 2, 4, 8, 16, 32, 64])
     figure.update_layout(
         height=380, showlegend=True, legend={"orientation": "h", "y": 1.02, "yanchor": "bottom"}
     )

@@ -29,16 +29,8 @@ def test_words_travel_with_the_figure():
 def test_a_figure_is_shown_as_data_and_not_as_a_script():
     import plotly.io
 
-    figures.attention_maps({"a": torch.eye(2)}, ["x", "y"])
+    figures.signed_maps([{"a": torch.eye(2)}])
     assert plotly.io.renderers.default == "plotly_mimetype"
-
-
-def test_attention_maps_hold_the_weights_query_by_row():
-    weights = torch.tensor([[0.25, 0.75], [1.0, 0.0]])
-    figure = figures.attention_maps({"left": weights, "right": weights.T}, ["x", "y"])
-    assert [list(row) for row in figure.data[0].z] == [[0.25, 0.75], [1.0, 0.0]]
-    assert [list(row) for row in figure.data[1].z] == [[0.25, 1.0], [0.75, 0.0]]
-    assert figure.layout.yaxis.autorange == "reversed"
 
 
 def test_lines_differ_by_more_than_color():
@@ -51,7 +43,7 @@ def test_lines_differ_by_more_than_color():
 
 def test_a_described_figure_is_small():
     weights = torch.rand(6, 6)
-    figure = figures.attention_maps({"a": weights, "b": weights}, list("abcdef"))
+    figure = figures.signed_maps([{"a": weights, "b": weights}], tokens="abcdef")
     figures.describe(figure, alt="a", caption="c")
     assert len(json.dumps(figure.to_dict(), default=list)) < 8_000
 
