@@ -1,13 +1,12 @@
 """Positions with several axes: image patches, video frames, text among them."""
 
 from collections.abc import Sequence
-from numbers import Integral
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from ropelib import frequencies
+from ropelib import checks, frequencies
 from ropelib.rotation import _array_of_positions, _check_inv_freq, cos_sin
 
 _ORDERS = ("chunked", "interleaved")
@@ -46,11 +45,8 @@ def axis_of_pairs(sections: Sequence[int], *, order: str) -> list[int]:
         [0, 1, 2, 0, 1, 2, 0, 0]
     """
     sections, num_axes = list(sections), len(sections)
-    for section in sections:
-        if not isinstance(section, Integral):
-            raise TypeError(f"sections must be integers, got {section!r}")
-        if section < 0:
-            raise ValueError(f"sections must not be negative, got {section}")
+    for axis, section in enumerate(sections):
+        checks.size(f"sections[{axis}]", section, least=0)
     sections = [int(section) for section in sections]  # sums of NumPy's wrap around
     if not sum(sections):
         raise ValueError(f"sections must have at least one pair, got {sections}")
@@ -95,10 +91,7 @@ def axial_inv_freq(rotary_dim: int, num_axes: int, base: float = 10_000.0) -> Te
         >>> axial_inv_freq(8, num_axes=2)
         tensor([1.0000, 0.0100, 1.0000, 0.0100], dtype=torch.float64)
     """
-    if not isinstance(num_axes, Integral):
-        raise TypeError(f"num_axes must be an integer, got {num_axes!r}")
-    if num_axes <= 0:
-        raise ValueError(f"num_axes must be positive, got {num_axes}")
+    checks.size("num_axes", num_axes)
     frequencies.check_rotary_dim(rotary_dim)
     rotary_dim, num_axes = int(rotary_dim), int(num_axes)  # NumPy's wrap around
     if rotary_dim % (2 * num_axes):

@@ -5,7 +5,11 @@ import reprlib
 from collections.abc import Sequence
 from numbers import Integral, Real
 
+import torch
+from torch import Tensor
+
 _MOST_SHOWN = 80
+_MOST_HEADS = 2**20
 _LARGEST = 2**63 - 1  # what an int64 tensor of positions holds
 
 _short = reprlib.Repr()
@@ -96,23 +100,61 @@ def share(name: str, value: float) -> None:
         raise ValueError(f"{name} must lie within 0 .. 1, got {shown(value)}")
 
 
-def length(name: str, value: int) -> None:
-    """Raise unless a value is an integer from 1 to 2 ** 63 - 1, a number of tokens.
+def size(name: str, value: int, *, least: int = 1, most: int = _LARGEST) -> None:
+    """Raise unless a value is an integer within bounds: so many tokens, heads, steps.
 
     Args:
         name: of the value, for the message.
         value: what to check.
+        least: the smallest that is allowed.
+        most: the largest; unless given, what a tensor of positions holds.
 
     Raises:
         TypeError: if it is not an integer; a bool is none.
-        ValueError: if it is not positive, or larger than a tensor of positions holds.
+        ValueError: if it is smaller or larger.
+
+    Example:
+        >>> size("num_steps", 2, least=2)
     """
     if isinstance(value, bool) or not isinstance(value, Integral):
         raise TypeError(f"{name} must be an integer, got {shown(value)}")
-    if value <= 0:
-        raise ValueError(f"{name} must be positive, got {shown(value)}")
-    if value > _LARGEST:
-        raise ValueError(f"{name} must be at most {_LARGEST}, got {shown(value)}")
+    if value < least:
+        rule = "positive" if least == 1 else f"at least {least}"
+        raise ValueError(f"{name} must be {rule}, got {shown(value)}")
+    if value > most:
+        raise ValueError(f"{name} must be at most {most}, got {shown(value)}")
+
+
+def length(name: str, value: int) -> None:
+    """Raise unless a value is a number of tokens; arguments and errors as in `size`."""
+    size(name, value)
+
+
+def num_heads(value: int) -> None:
+    """Raise unless a number of heads is an integer from 1 to 2 ** 20, beyond any model.
+
+    Args:
+        value: number of heads.
+
+    Raises:
+        TypeError: if it is not an integer; a bool is none.
+        ValueError: if it is smaller or larger.
+    """
+    size("num_heads", value, most=_MOST_HEADS)
+
+
+def whole_numbers(name: str, numbers: Tensor) -> None:
+    """Raise unless a tensor holds integers: what looks into a table needs them.
+
+    Args:
+        name: of the tensor, for the message.
+        numbers: any tensor.
+
+    Raises:
+        TypeError: if the dtype is not an integer one; bool is none.
+    """
+    if numbers.is_floating_point() or numbers.is_complex() or numbers.dtype == torch.bool:
+        raise TypeError(f"{name} must be whole numbers, got {numbers.dtype}")
 
 
 def positive_list(name: str, numbers: Sequence[float], count: int) -> None:

@@ -162,8 +162,9 @@ def test_axial_frequencies_are_a_spectrum_for_each_axis():
 @pytest.mark.parametrize(
     ("sections", "order", "error", "message"),
     [
-        ([2.0, 2], "chunked", TypeError, "sections must be integers, got 2.0"),
-        ([2, -1], "chunked", ValueError, "sections must not be negative, got -1"),
+        ([2.0, 2], "chunked", TypeError, r"sections\[0\] must be an integer, got 2.0"),
+        ([2, True], "chunked", TypeError, r"sections\[1\] must be an integer, got True"),
+        ([2, -1], "chunked", ValueError, r"sections\[1\] must be at least 0, got -1"),
         ([], "chunked", ValueError, r"at least one pair, got \[\]"),
         ([0, 0], "interleaved", ValueError, r"at least one pair, got \[0, 0\]"),
         ([2, 2], "half", ValueError, "order must be .*, got 'half'"),
@@ -182,6 +183,7 @@ def test_wrong_sections_are_refused(sections, order, error, message):
     ("args", "error", "message"),
     [
         ((8, 2.0), TypeError, "num_axes must be an integer, got 2.0"),
+        ((8, True), TypeError, "num_axes must be an integer, got True"),
         ((8, 0), ValueError, "num_axes must be positive, got 0"),
         ((6, 2), ValueError, r"multiple of 2 \* num_axes, got 6 for 2 axes"),
         ((0, 2), ValueError, "rotary_dim must be positive, got 0"),

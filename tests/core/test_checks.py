@@ -1,12 +1,17 @@
 """The rules for numbers, and how a value is shown."""
 
+import functools
 import math
 from fractions import Fraction
 
 import numpy as np
 import pytest
+import torch
 
 from ropelib import checks
+
+at_least_2 = functools.partial(checks.size, least=2)
+at_most_9 = functools.partial(checks.size, most=9)
 
 
 @pytest.mark.parametrize(
@@ -61,6 +66,11 @@ def test_a_text_is_printable_without_its_quotes():
         (checks.length, 1.0, TypeError, "x must be an integer, got 1.0"),
         (checks.length, False, TypeError, "x must be an integer, got False"),
         (checks.length, 0, ValueError, "x must be positive, got 0"),
+        (checks.size, True, TypeError, "x must be an integer, got True"),
+        (checks.size, "8", TypeError, "x must be an integer, got '8'"),
+        (checks.size, 0, ValueError, "x must be positive, got 0"),
+        (at_least_2, 1, ValueError, "x must be at least 2, got 1"),
+        (at_most_9, 10, ValueError, "x must be at most 9, got 10"),
         (checks.length, 2**63, ValueError, "x must be at most 9223372036854775807, got 92233"),
     ],
 )
@@ -77,11 +87,29 @@ def test_what_breaks_a_rule_is_refused_by_name_value_and_rule(rule, value, error
         (checks.factor, [1, 1.0]),
         (checks.share, [0, 1, 0.5]),
         (checks.length, [1, 2**63 - 1, np.int32(7)]),
+        (checks.size, [1, 2**63 - 1, np.int32(7)]),
+        (at_least_2, [2]),
+        (at_most_9, [1, 9]),
     ],
 )
 def test_the_edges_of_a_rule_keep_it(rule, values):
     for value in values:
         rule("x", value)
+
+
+def test_a_number_of_heads_is_a_size_within_reason():
+    checks.num_heads(2**20)
+    with pytest.raises(ValueError, match="num_heads must be at most 1048576, got 1048577"):
+        checks.num_heads(2**20 + 1)
+    with pytest.raises(TypeError, match="num_heads must be an integer, got True"):
+        checks.num_heads(True)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.complex64, torch.bool])
+def test_tensors_that_look_things_up_hold_whole_numbers(dtype):
+    checks.whole_numbers("x", torch.zeros(2, dtype=torch.uint8))
+    with pytest.raises(TypeError, match=f"x must be whole numbers, got {dtype}"):
+        checks.whole_numbers("x", torch.zeros(2, dtype=dtype))
 
 
 def test_lists_have_one_positive_number_for_each_pair():
