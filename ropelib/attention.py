@@ -1,31 +1,100 @@
-"""The smallest attention that has a place for every position encoding."""
+"""The smallest attention that runs every position encoding."""
 
 import math
-from collections.abc import Callable
 
 import torch
 from torch import Tensor
 
-Rotate = Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]
+from ropelib.encodings.base import PositionEncoding, repeat_heads
+
+
+def attend(
+    encoding: PositionEncoding,
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    *,
+    position_ids: Tensor | None = None,
+    key_position_ids: Tensor | None = None,
+    causal: bool = False,
+    mask: Tensor | None = None,
+    scale: float | None = None,
+) -> tuple[Tensor, Tensor]:
+    """Return the mean of the values, weighted by how well each query fits each key.
+
+    `weights = softmax(scores)` over the keys, `output = weights @ v`, and the encoding acts in its
+    places. Attention alone is `attend(NoPosition(), q, k, v)`.
+
+    `embed` belongs before the projections that make q, k and v, so it is the caller's to call. To
+    decode with a cache, rotate the new queries and keys first, append the new keys and values to
+    those in the cache, and attend with `NoPosition`: each key is rotated once.
+
+    Args:
+        encoding: the position encoding.
+        q: `(..., num_heads, q_len, head_dim)`, or `(q_len, head_dim)`.
+        k: like `q`; `k_len` keys, and as many heads or fewer: each key head then serves as many
+            consecutive query heads.
+        v: like `k`; its width may differ.
+        position_ids: positions of the queries, `(q_len,)` or `(batch, q_len)`, tokens; unless
+            given, those of the last `q_len` keys.
+        key_position_ids: positions of the keys, likewise; 0 to `k_len - 1` unless given.
+        causal: whether a query sees no later key, by place in the sequence. The last query stands
+            at the last key.
+        mask: bool, of a shape that broadcasts to the weights, True where a query may see a key; for
+            padding `(batch, 1, 1, k_len)`. The weights of a query that sees no key are all zero.
+        scale: factor of q . k; that of the encoding unless given.
+
+    Returns:
+        `(output, weights)`: `(..., num_heads, q_len, width of v)` and
+        `(..., num_heads, q_len, k_len)`.
+
+    Raises:
+        TypeError: if `mask` is not bool.
+        ValueError: if the shapes do not fit, those of `mask` and of the encoding's bias included,
+            the encoding refuses the positions or changes the shape of q or k, there are more
+            queries than keys and no `position_ids`, or attention is causal then.
+
+    Source:
+        RoFormer (Su et al., arXiv:2104.09864), equation 2.
+
+    Example:
+        >>> from ropelib.encodings import NoPosition
+        >>> q, k, v = torch.zeros(2, 4), torch.zeros(2, 4), torch.tensor([[0.0], [1.0]])
+        >>> attend(NoPosition(), q, k, v, causal=True)[0]
+        tensor([[0.0000],
+                [0.5000]])
+    """
+    _check_shapes(q, k)
+    if v.shape[:-1] != k.shape[:-1]:
+        raise ValueError(
+            f"v must have a value for each key, got k {tuple(k.shape)} and v {tuple(v.shape)}"
+        )
+    positions = _positions(q, k, position_ids, key_position_ids)
+    shapes = [tuple(q.shape), tuple(k.shape)]
+    q, k = encoding.rotate(q, k, *positions)
+    if [tuple(q.shape), tuple(k.shape)] != shapes:
+        raise ValueError(
+            f"rotate of {type(encoding).__name__} must keep the shapes {shapes[0]} and "
+            f"{shapes[1]}, got {tuple(q.shape)} and {tuple(k.shape)}"
+        )
+    bias = encoding.score_bias(q, k, *positions)
+    scale = encoding.scale(q.shape[-1]) if scale is None else scale
+    weights = _weights(attention_scores(q, k, bias=bias, scale=scale), causal, mask)
+    output = weights @ repeat_heads(v, q)
+    added = encoding.value_bias(weights, *positions)
+    return output if added is None else output + added, weights
 
 
 def attention_scores(
-    q: Tensor,
-    k: Tensor,
-    *,
-    rotate: Rotate | None = None,
-    bias: Tensor | None = None,
-    scale: float | None = None,
+    q: Tensor, k: Tensor, *, bias: Tensor | None = None, scale: float | None = None
 ) -> Tensor:
-    """Return how well each query fits each key.
+    """Return how well each query fits each key: all of attention before its softmax.
 
-    `scores[..., m, n] = scale * q[..., m, :] . k[..., n, :] + bias[..., m, n]`, after `rotate`.
+    `scores[..., m, n] = scale * q[..., m, :] . k[..., n, :] + bias[..., m, n]`
 
     Args:
-        q: `(..., num_heads, q_len, head_dim)`, or `(q_len, head_dim)`.
-        k: like `q`; its length may differ, and its number of heads may divide that of `q`: each key
-            head then serves as many consecutive query heads.
-        rotate: `(q, k) -> (q, k)`, such as a `RotaryEmbedding`; nothing unless given.
+        q: `(..., num_heads, q_len, head_dim)`, or `(q_len, head_dim)`; rotated, where it rotates.
+        k: like `q`; its length may differ, and its number of heads may divide that of `q`.
         bias: added to the scaled scores, of a shape that broadcasts to them.
         scale: `1 / sqrt(head_dim)` unless given.
 
@@ -33,10 +102,10 @@ def attention_scores(
         `(..., num_heads, q_len, k_len)`.
 
     Raises:
-        ValueError: if the shapes do not fit, that of `bias` included, or `rotate` changes them.
+        ValueError: if the shapes do not fit, that of `bias` included.
 
     Convention:
-        With a `RotaryEmbedding` the score of positions m, n is `q^T R((n - m) * inv_freq) k`.
+        After a `RotaryEmbedding` the score of positions m, n is `q^T R((n - m) * inv_freq) k`.
 
     Source:
         RoFormer (Su et al., arXiv:2104.09864), equation 16.
@@ -47,14 +116,6 @@ def attention_scores(
                 [0., 1.]])
     """
     _check_shapes(q, k)
-    if rotate is not None:
-        shapes = q.shape, k.shape
-        q, k = rotate(q, k)
-        if (q.shape, k.shape) != shapes:
-            raise ValueError(
-                f"rotate must keep the shapes {tuple(map(tuple, shapes))}, "
-                f"got {tuple(q.shape)} and {tuple(k.shape)}"
-            )
     scale = 1 / math.sqrt(q.shape[-1]) if scale is None else scale
     scores = scale * (q @ repeat_heads(k, q).transpose(-2, -1))
     if bias is None:
@@ -63,60 +124,33 @@ def attention_scores(
     return scores + bias
 
 
-def attention(
-    q: Tensor,
-    k: Tensor,
-    v: Tensor,
-    *,
-    rotate: Rotate | None = None,
-    bias: Tensor | None = None,
-    causal: bool = False,
-    mask: Tensor | None = None,
-    scale: float | None = None,
+def _positions(
+    q: Tensor, k: Tensor, position_ids: Tensor | None, key_position_ids: Tensor | None
 ) -> tuple[Tensor, Tensor]:
-    """Return the mean of the values, weighted by how well each query fits each key.
+    """Return the positions of queries and keys, one object where nothing tells them apart."""
+    q_len, k_len = q.shape[-2], k.shape[-2]
+    if key_position_ids is None:
+        key_position_ids = torch.arange(k_len, device=k.device)
+    if position_ids is None:
+        if q_len > k_len:
+            raise ValueError(
+                f"position_ids must be given for more queries than keys, got {q_len} queries "
+                f"and {k_len} keys"
+            )
+        last = key_position_ids[..., k_len - q_len :]
+        position_ids = key_position_ids if q_len == k_len else last
+    for name, ids, length in (
+        ("position_ids", position_ids, q_len),
+        ("key_position_ids", key_position_ids, k_len),
+    ):
+        if ids.shape[-1:] != (length,):
+            raise ValueError(f"{name} must hold {length} positions, got {tuple(ids.shape)}")
+    return position_ids, key_position_ids
 
-    `weights = softmax(scores)` over the keys, `output = weights @ v`. Values are not rotated.
 
-    To decode with a cache, rotate the new queries and keys first, append the new keys and values to
-    those in the cache, and leave `rotate` out: each key is rotated once.
-
-    Args:
-        q: `(..., num_heads, q_len, head_dim)`, or `(q_len, head_dim)`.
-        k: like `q`, with `k_len` keys and as many or fewer heads.
-        v: like `k`; its width may differ.
-        rotate: `(q, k) -> (q, k)`; nothing unless given.
-        bias: added to the scaled scores, of a shape that broadcasts to them.
-        causal: whether a query sees no later key. The last query stands at the last key.
-        mask: bool, of a shape that broadcasts to the weights, True where a query may see a key; for
-            padding `(batch, 1, 1, k_len)`. The weights of a query that sees no key are all zero.
-        scale: `1 / sqrt(head_dim)` unless given.
-
-    Returns:
-        `(output, weights)`: `(..., num_heads, q_len, width of v)` and
-        `(..., num_heads, q_len, k_len)`.
-
-    Raises:
-        TypeError: if `mask` is not bool.
-        ValueError: if the shapes do not fit, those of `bias` and `mask` included, `rotate` changes
-            them, or there are more queries than keys where attention is causal.
-
-    Source:
-        RoFormer (Su et al., arXiv:2104.09864), equation 2.
-
-    Example:
-        >>> q, k, v = torch.zeros(2, 4), torch.zeros(2, 4), torch.tensor([[0.0], [1.0]])
-        >>> attention(q, k, v, causal=True)[0]
-        tensor([[0.0000],
-                [0.5000]])
-    """
-    if v.shape[:-1] != k.shape[:-1]:
-        raise ValueError(
-            f"v must have a value for each key, got k {tuple(k.shape)} and v {tuple(v.shape)}"
-        )
-    scores = attention_scores(q, k, rotate=rotate, bias=bias, scale=scale)
+def _weights(scores: Tensor, causal: bool, mask: Tensor | None) -> Tensor:
     q_len, k_len = scores.shape[-2:]
-    sees = torch.ones(q_len, k_len, dtype=torch.bool, device=q.device)
+    sees = torch.ones(q_len, k_len, dtype=torch.bool, device=scores.device)
     if causal:
         if q_len > k_len:
             raise ValueError(f"causal needs q_len <= k_len, got {q_len} queries and {k_len} keys")
@@ -124,22 +158,7 @@ def attention(
     if mask is not None:
         sees = sees & _checked_mask(mask, scores)
     # Softmax makes nan of a query that sees no key; what follows makes it zero, gradients too.
-    weights = scores.masked_fill(~sees, -math.inf).softmax(dim=-1).masked_fill(~sees, 0)
-    return weights @ repeat_heads(v, q), weights
-
-
-def repeat_heads(x: Tensor, q: Tensor) -> Tensor:
-    """Return keys or values with one head per query head, consecutive query heads sharing one.
-
-    Args:
-        x: `(..., num_key_heads, k_len, width)`, or `(k_len, width)`, which is returned as it is.
-        q: `(..., num_heads, q_len, head_dim)`; `num_key_heads` divides `num_heads`.
-
-    Example:
-        >>> repeat_heads(torch.zeros(2, 5, 4), torch.zeros(6, 5, 4)).shape
-        torch.Size([6, 5, 4])
-    """
-    return x if x.dim() < 3 else x.repeat_interleave(q.shape[-3] // x.shape[-3], dim=-3)
+    return scores.masked_fill(~sees, -math.inf).softmax(dim=-1).masked_fill(~sees, 0)
 
 
 def _checked_mask(mask: Tensor, scores: Tensor) -> Tensor:

@@ -5,7 +5,8 @@ import math
 import torch
 
 from ropebook.exercises.base import NO_RETURN, close, exercise, vector_of
-from ropelib.attention import attention
+from ropelib.attention import attend
+from ropelib.encodings import Rotary
 from ropelib.rotation import RotaryEmbedding
 
 
@@ -85,7 +86,7 @@ def _padded_positions(answer):
 def _one_new_word(answer):
     rotary = RotaryEmbedding(head_dim=8, layout="half")
     q, k, v = torch.randn(3, 2, 6, 8, generator=torch.Generator().manual_seed(0)).double()
-    right, _ = attention(q, k, v, rotate=rotary, causal=True)
+    right, _ = attend(Rotary.from_module(rotary), q, k, v, causal=True)
     _, turned = rotary(q, k)
     given = answer(q[:, 5:], k[:, 5:], v[:, 5:], turned[:, :5].clone(), v[:, :5].clone(), rotary)
     if given is None:

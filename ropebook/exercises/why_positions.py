@@ -7,15 +7,20 @@ import torch
 from torch.nn import functional as F
 
 from ropebook.exercises.base import NO_RETURN, close, exercise
-from ropelib.attention import attention
+from ropelib.attention import attend
+from ropelib.encodings import NoPosition
 
 # The three words of the chapter's worked example; the weight of a score s is 2 ** s there.
 WORDS = {"我": (1.0, 0.0), "喜欢": (0.0, 1.0), "你": (1.0, 1.0)}
 
 
+def _mix(x, **options):
+    return attend(NoPosition(), x, x, x, **options)[0]
+
+
 def _outputs(words, *, causal=False) -> torch.Tensor:
     x = torch.tensor([WORDS[word] for word in words], dtype=torch.float64)
-    return attention(x, x, x, causal=causal, scale=math.log(2))[0]
+    return _mix(x, causal=causal, scale=math.log(2))
 
 
 def _rows_of(answer, rows: int) -> torch.Tensor:
@@ -51,9 +56,7 @@ def _causal_by_hand(answer):
     if close(given, _outputs(asked)):
         return "Here every word sees every other. The mask hides the words that come later."
     x = torch.tensor([WORDS[word] for word in asked], dtype=torch.float64)
-    if close(
-        given, attention(x, x, x, scale=math.log(2), mask=~torch.ones(3, 3).tril(-1).bool())[0]
-    ):
+    if close(given, _mix(x, scale=math.log(2), mask=~torch.ones(3, 3).tril(-1).bool())):
         return "You let each word see itself and what comes after it: it is the other way round."
     unscaled = (2 ** (x @ x.T) / (2 ** (x @ x.T)).sum(-1, keepdim=True)).tril() @ x
     if close(given, unscaled):
@@ -115,10 +118,6 @@ def _how_many_answers(answer):
             "only the first one or the last one."
         )
     return None if two_layers == 6 else "Two layers: there are only so many orders of three words."
-
-
-def _mix(x, **options):
-    return attention(x, x, x, **options)[0]
 
 
 def _windowed(x):
@@ -191,7 +190,7 @@ def _count_a_word(answer):
     for length in (1, 2, 3, 4):
         for sentence in itertools.product(range(3), repeat=length):
             x = F.one_hot(torch.tensor(sentence), 3).double()
-            output, weights = attention(x @ to_q, x @ to_k, x @ to_v, causal=True)
+            output, weights = attend(NoPosition(), x @ to_q, x @ to_k, x @ to_v, causal=True)
             last, share = output[-1].item(), sentence.count(2) / length
             if math.isclose(last, share, abs_tol=1e-3):
                 continue

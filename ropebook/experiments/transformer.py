@@ -5,7 +5,8 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
-from ropelib.encodings import PositionEncoding, attend
+from ropelib.attention import attend
+from ropelib.encodings import PositionEncoding
 
 
 class Layer(nn.Module):

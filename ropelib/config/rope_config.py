@@ -45,7 +45,7 @@ class RopeConfig:
         rotating_layers: indices of the layers that rotate so; None where `num_layers` is missing.
         softmax_factor: what the DeepSeek family multiplies its softmax scale by, once for query
             and key together: `yarn_mscale(factor, mscale_all_dim) ** 2`. It is no part of the
-            tables and not applied by anything here; 1 for all others.
+            tables, and of all here only `encodings.Rotary` applies it; 1 for all others.
         model_type: as in the file.
         layer_type: which of the model's rotations this is, where it has several.
         assumed: what the file leaves to transformers' defaults, one sentence each.

@@ -1,7 +1,7 @@
-"""Position encodings, one file each, behind one interface (`base.PositionEncoding`)."""
+"""Position encodings, one file each, behind one interface; `ropelib.attention.attend` runs them."""
 
 from ropelib.encodings.alibi import Alibi, alibi_slopes
-from ropelib.encodings.base import NoPosition, PositionEncoding, attend, signed_distance
+from ropelib.encodings.base import NoPosition, PositionEncoding, repeat_heads, signed_distance
 from ropelib.encodings.deberta import Deberta
 from ropelib.encodings.learned import LearnedAbsolute, extend_hierarchically
 from ropelib.encodings.rotary import Rotary
@@ -22,8 +22,8 @@ __all__ = [
     "T5Bias",
     "TransformerXL",
     "alibi_slopes",
-    "attend",
     "extend_hierarchically",
+    "repeat_heads",
     "shift_matrix",
     "signed_distance",
     "sinusoids",

@@ -5,7 +5,8 @@ import math
 import torch
 from torch import Tensor
 
-from ropelib.encodings.base import PositionEncoding, check_num_heads, signed_distance
+from ropelib import checks
+from ropelib.encodings.base import PositionEncoding, signed_distance
 
 
 def alibi_slopes(num_heads: int) -> Tensor:
@@ -32,7 +33,7 @@ def alibi_slopes(num_heads: int) -> Tensor:
         >>> alibi_slopes(6)
         tensor([0.2500, 0.0625, 0.0156, 0.0039, 0.5000, 0.1250], dtype=torch.float64)
     """
-    check_num_heads(num_heads)
+    checks.num_heads(num_heads)
     below = 2 ** math.floor(math.log2(num_heads))
     slopes = _geometric(below) + _geometric(2 * below)[0::2][: num_heads - below]
     return torch.tensor(slopes, dtype=torch.float64)

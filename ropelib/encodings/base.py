@@ -1,4 +1,4 @@
-"""The one interface of all position encodings, and the attention that runs them.
+"""The one interface of all position encodings, by which `ropelib.attention.attend` runs them.
 
 An encoding may act in four places, and a hook that it does not override does nothing:
 
@@ -12,15 +12,9 @@ when the key stands after the query; each encoding says how its paper counts.
 """
 
 import math
-from numbers import Integral
 
 import torch
 from torch import Tensor, nn
-
-from ropelib.attention import attention
-from ropelib.checks import shown
-
-_MOST_HEADS = 2**20
 
 
 class PositionEncoding(nn.Module):
@@ -102,68 +96,6 @@ class NoPosition(PositionEncoding):
     """
 
 
-def attend(
-    encoding: PositionEncoding,
-    q: Tensor,
-    k: Tensor,
-    v: Tensor,
-    *,
-    position_ids: Tensor | None = None,
-    key_position_ids: Tensor | None = None,
-    causal: bool = False,
-    mask: Tensor | None = None,
-) -> tuple[Tensor, Tensor]:
-    """Return attention's output and weights under a position encoding.
-
-    `embed` belongs before the projections that make q, k and v, so it is the caller's to call.
-
-    Args:
-        encoding: the position encoding.
-        q: `(..., num_heads, q_len, head_dim)`, or `(q_len, head_dim)`.
-        k: like `q`; `k_len` keys, and as many heads or fewer.
-        v: like `k`; its width may differ.
-        position_ids: positions of the queries, `(q_len,)` or `(batch, q_len)`, tokens; unless
-            given, those of the last `q_len` keys.
-        key_position_ids: positions of the keys, likewise; 0 to `k_len - 1` unless given.
-        causal: whether a query sees no later key, by place in the sequence.
-        mask: bool, True where a query may see a key.
-
-    Returns:
-        `(output, weights)`: `(..., num_heads, q_len, width of v)` and
-        `(..., num_heads, q_len, k_len)`.
-
-    Raises:
-        TypeError: if `mask` is not bool.
-        ValueError: if the shapes do not fit, or the encoding refuses the positions.
-
-    Example:
-        >>> q = k = v = torch.eye(2)
-        >>> attend(NoPosition(), q, k, v)[1].sum(dim=-1)
-        tensor([1., 1.])
-    """
-    if key_position_ids is None:
-        key_position_ids = torch.arange(k.shape[-2], device=k.device)
-    if position_ids is None:
-        if q.shape[-2] > key_position_ids.shape[-1]:
-            raise ValueError(
-                f"position_ids must be given for more queries than keys, got {q.shape[-2]} queries "
-                f"and {key_position_ids.shape[-1]} keys"
-            )
-        position_ids = key_position_ids[..., key_position_ids.shape[-1] - q.shape[-2] :]
-    for name, ids, x in (
-        ("position_ids", position_ids, q),
-        ("key_position_ids", key_position_ids, k),
-    ):
-        if ids.shape[-1:] != x.shape[-2:-1]:
-            raise ValueError(f"{name} must hold {x.shape[-2]} positions, got {tuple(ids.shape)}")
-    q, k = encoding.rotate(q, k, position_ids, key_position_ids)
-    bias = encoding.score_bias(q, k, position_ids, key_position_ids)
-    scale = encoding.scale(q.shape[-1])
-    output, weights = attention(q, k, v, bias=bias, causal=causal, mask=mask, scale=scale)
-    added = encoding.value_bias(weights, position_ids, key_position_ids)
-    return output if added is None else output + added, weights
-
-
 def signed_distance(position_ids: Tensor, key_position_ids: Tensor) -> Tensor:
     """Return n - m for every query at m and key at n.
 
@@ -181,62 +113,6 @@ def signed_distance(position_ids: Tensor, key_position_ids: Tensor) -> Tensor:
     """
     distance = key_position_ids[..., None, :] - position_ids[..., :, None]
     return distance if distance.dim() == 2 else distance.unsqueeze(-3)
-
-
-def check_whole(name: str, positions: Tensor) -> None:
-    """Raise unless positions are integers: what looks into a table needs whole tokens.
-
-    Args:
-        name: how the error calls them.
-        positions: any tensor.
-
-    Raises:
-        TypeError: if the dtype is not an integer one.
-
-    Example:
-        >>> check_whole("position_ids", torch.arange(3))
-    """
-    if positions.is_floating_point() or positions.is_complex() or positions.dtype == torch.bool:
-        raise TypeError(f"{name} must be whole numbers of tokens, got {positions.dtype}")
-
-
-def check_num_heads(num_heads: int) -> None:
-    """Raise unless a number of heads is an integer from 1 to 2 ** 20, beyond any model.
-
-    Args:
-        num_heads: number of heads.
-
-    Raises:
-        TypeError: if it is not an integer.
-        ValueError: if it is smaller or larger.
-
-    Example:
-        >>> check_num_heads(8)
-    """
-    check_size("num_heads", num_heads)
-    if num_heads > _MOST_HEADS:
-        raise ValueError(f"num_heads must be at most {_MOST_HEADS}, got {shown(num_heads)}")
-
-
-def check_size(name: str, value: int, least: int = 1) -> None:
-    """Raise unless a size is an integer of at least `least`.
-
-    Args:
-        name: how the error calls it.
-        value: the size.
-        least: the smallest that is allowed.
-
-    Raises:
-        TypeError: if it is not an integer.
-        ValueError: if it is smaller than `least`.
-
-    Example:
-        >>> check_size("num_heads", 8)
-    """
-    if not isinstance(value, Integral) or isinstance(value, bool):
-        raise TypeError(f"{name} must be an integer, got {shown(value)}")
-    if value < least:
-        raise ValueError(f"{name} must be at least {least}, got {shown(value)}")
 
 
 def per_pair(per_entry: Tensor, entry: Tensor) -> Tensor:
@@ -260,3 +136,17 @@ def per_pair(per_entry: Tensor, entry: Tensor) -> Tensor:
     leading = torch.broadcast_shapes(per_entry.shape[:-1], entry.shape[:-1])
     per_entry = per_entry.expand(*leading, per_entry.shape[-1])
     return per_entry.gather(-1, entry.expand(*leading, entry.shape[-1]))
+
+
+def repeat_heads(x: Tensor, q: Tensor) -> Tensor:
+    """Return keys or values with one head per query head, consecutive query heads sharing one.
+
+    Args:
+        x: `(..., num_key_heads, k_len, width)`, or `(k_len, width)`, which is returned as it is.
+        q: `(..., num_heads, q_len, head_dim)`; `num_key_heads` divides `num_heads`.
+
+    Example:
+        >>> repeat_heads(torch.zeros(2, 5, 4), torch.zeros(6, 5, 4)).shape
+        torch.Size([6, 5, 4])
+    """
+    return x if x.dim() < 3 else x.repeat_interleave(q.shape[-3] // x.shape[-3], dim=-3)

@@ -5,15 +5,8 @@ import math
 import torch
 from torch import Tensor, nn
 
-from ropelib.attention import repeat_heads
-from ropelib.encodings.base import (
-    PositionEncoding,
-    check_num_heads,
-    check_size,
-    check_whole,
-    per_pair,
-    signed_distance,
-)
+from ropelib import checks
+from ropelib.encodings.base import PositionEncoding, per_pair, repeat_heads, signed_distance
 
 
 class Deberta(PositionEncoding):
@@ -50,9 +43,9 @@ class Deberta(PositionEncoding):
 
     def __init__(self, num_heads: int, head_dim: int, span: int, *, as_released: bool = False):
         super().__init__()
-        check_num_heads(num_heads)
-        check_size("head_dim", head_dim)
-        check_size("span", span)
+        checks.num_heads(num_heads)
+        checks.size("head_dim", head_dim)
+        checks.size("span", span)
         model_dim = num_heads * head_dim
         self.num_heads, self.head_dim, self.span = num_heads, head_dim, span
         self.as_released = as_released
@@ -69,8 +62,8 @@ class Deberta(PositionEncoding):
             TypeError: if a position is not whole.
             ValueError: if `q` has other heads than the encoding.
         """
-        check_whole("position_ids", position_ids)
-        check_whole("key_position_ids", key_position_ids)
+        checks.whole_numbers("position_ids", position_ids)
+        checks.whole_numbers("key_position_ids", key_position_ids)
         if q.dim() < 3 or q.shape[-3] != self.num_heads or q.shape[-1] != self.head_dim:
             raise ValueError(
                 f"q must be (..., {self.num_heads}, q_len, {self.head_dim}), "

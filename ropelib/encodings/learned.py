@@ -3,7 +3,8 @@
 import torch
 from torch import Tensor, nn
 
-from ropelib.encodings.base import PositionEncoding, check_size, check_whole
+from ropelib import checks
+from ropelib.encodings.base import PositionEncoding
 
 
 class LearnedAbsolute(PositionEncoding):
@@ -29,8 +30,8 @@ class LearnedAbsolute(PositionEncoding):
 
     def __init__(self, max_seq_len: int, model_dim: int):
         super().__init__()
-        check_size("max_seq_len", max_seq_len)
-        check_size("model_dim", model_dim)
+        checks.size("max_seq_len", max_seq_len)
+        checks.size("model_dim", model_dim)
         self.table = nn.Parameter(0.02 * torch.randn(max_seq_len, model_dim))
 
     def embed(self, x: Tensor, position_ids: Tensor) -> Tensor:
@@ -44,7 +45,7 @@ class LearnedAbsolute(PositionEncoding):
             TypeError: if a position is not whole.
             ValueError: if a position is negative or beyond the table, or `x` has another width.
         """
-        check_whole("position_ids", position_ids)
+        checks.whole_numbers("position_ids", position_ids)
         places, model_dim = self.table.shape
         if x.shape[-1] != model_dim:
             raise ValueError(f"x must have width model_dim {model_dim}, got {x.shape[-1]}")

@@ -3,13 +3,8 @@
 import torch
 from torch import Tensor, nn
 
-from ropelib.encodings.base import (
-    PositionEncoding,
-    check_size,
-    check_whole,
-    per_pair,
-    signed_distance,
-)
+from ropelib import checks
+from ropelib.encodings.base import PositionEncoding, per_pair, signed_distance
 
 
 class Shaw(PositionEncoding):
@@ -42,8 +37,8 @@ class Shaw(PositionEncoding):
 
     def __init__(self, head_dim: int, max_distance: int, *, values: bool = True):
         super().__init__()
-        check_size("head_dim", head_dim)
-        check_size("max_distance", max_distance)
+        checks.size("head_dim", head_dim)
+        checks.size("max_distance", max_distance)
         self.max_distance = max_distance
         entries = 2 * max_distance + 1
         self.key_table = nn.Parameter(head_dim**-0.5 * torch.randn(entries, head_dim))
@@ -79,7 +74,7 @@ class Shaw(PositionEncoding):
         return per_entry.scatter_add(-1, entry, weights) @ self.value_table
 
     def _entry(self, position_ids: Tensor, key_position_ids: Tensor) -> Tensor:
-        check_whole("position_ids", position_ids)
-        check_whole("key_position_ids", key_position_ids)
+        checks.whole_numbers("position_ids", position_ids)
+        checks.whole_numbers("key_position_ids", key_position_ids)
         distance = signed_distance(position_ids, key_position_ids)
         return distance.clamp(-self.max_distance, self.max_distance) + self.max_distance

@@ -5,13 +5,8 @@ import math
 import torch
 from torch import Tensor, nn
 
-from ropelib.encodings.base import (
-    PositionEncoding,
-    check_num_heads,
-    check_size,
-    check_whole,
-    signed_distance,
-)
+from ropelib import checks
+from ropelib.encodings.base import PositionEncoding, signed_distance
 
 
 def t5_bucket(
@@ -52,7 +47,7 @@ def t5_bucket(
         >>> t5_bucket(torch.tensor([0, -1, -7, -8, -100, -1000, 1]))
         tensor([ 0,  1,  7,  8, 15, 15, 17])
     """
-    check_whole("distance", distance)
+    checks.whole_numbers("distance", distance)
     per_direction, exact = check_buckets(num_buckets, max_distance, bidirectional)
     if bidirectional:
         first = (distance > 0).long() * per_direction
@@ -81,8 +76,8 @@ def check_buckets(num_buckets: int, max_distance: int, bidirectional: bool) -> t
         >>> check_buckets(32, 128, True)
         (16, 8)
     """
-    check_size("num_buckets", num_buckets, least=4 if bidirectional else 2)
-    check_size("max_distance", max_distance)
+    checks.size("num_buckets", num_buckets, least=4 if bidirectional else 2)
+    checks.size("max_distance", max_distance)
     if bidirectional and num_buckets % 2:
         raise ValueError(f"num_buckets must be even, one half per direction, got {num_buckets}")
     per_direction = num_buckets // 2 if bidirectional else num_buckets
@@ -130,7 +125,7 @@ class T5Bias(PositionEncoding):
         bidirectional: bool = True,
     ):
         super().__init__()
-        check_num_heads(num_heads)
+        checks.num_heads(num_heads)
         check_buckets(num_buckets, max_distance, bidirectional)
         self.max_distance, self.bidirectional = max_distance, bidirectional
         self.table = nn.Parameter(torch.randn(num_buckets, num_heads))

@@ -3,14 +3,8 @@
 import torch
 from torch import Tensor, nn
 
-from ropelib.attention import repeat_heads
-from ropelib.encodings.base import (
-    PositionEncoding,
-    check_num_heads,
-    check_size,
-    per_pair,
-    signed_distance,
-)
+from ropelib import checks
+from ropelib.encodings.base import PositionEncoding, per_pair, repeat_heads, signed_distance
 from ropelib.encodings.sinusoidal import sinusoids
 from ropelib.frequencies import inv_freq
 
@@ -51,8 +45,8 @@ class TransformerXL(PositionEncoding):
         self, num_heads: int, head_dim: int, *, base: float = 10_000.0, layout: str = "half"
     ):
         super().__init__()
-        check_num_heads(num_heads)
-        check_size("head_dim", head_dim)
+        checks.num_heads(num_heads)
+        checks.size("head_dim", head_dim)
         self.model_dim = num_heads * head_dim
         inv_freq(self.model_dim, base)  # raises for what `score_bias` could not use
         self.base, self.layout = base, layout

@@ -9,7 +9,7 @@ import torch
 from ropebook.experiments import heads
 from ropebook.experiments.seeding import seeded
 from ropelib import inv_freq
-from ropelib.attention import attention
+from ropelib.attention import attend
 
 SMALL = heads.Config(num_symbols=3, model_dim=8, num_steps=2, num_test=16, seeds=(0,))
 
@@ -56,12 +56,12 @@ def test_scores_are_read_before_the_turn_and_give_the_layers_own_attention():
     config = SMALL
     model = heads.train(config, 0)
     drawn = texts(4, config)
-    layer, at = model.layers[0], torch.arange(config.seq_len)
+    layer = model.layers[0]
     with torch.no_grad():
         x = layer.norm_attention(model.embedding(drawn.token_ids))
         q, k = heads.head_vectors(model, drawn.token_ids)
         v = layer.to_qkv(x).chunk(3, dim=-1)[2].unflatten(-1, (2, -1)).transpose(-3, -2)
-        output, _ = attention(*layer.encoding.rotate(q, k, at, at), v, causal=True)
+        output, _ = attend(layer.encoding, q, k, v, causal=True)
         by_hand = layer.to_out(output.transpose(-3, -2).flatten(-2))
         torch.testing.assert_close(by_hand, layer.attention(x))
 

@@ -6,8 +6,9 @@ import pytest
 import torch
 
 from ropelib import apply_rotary, cos_sin, inv_freq
+from ropelib.attention import attend
 from ropelib.distance import cosine_mean, partial_sum_bound
-from ropelib.encodings import NoPosition, Rotary, attend, sinusoids
+from ropelib.encodings import NoPosition, Rotary, sinusoids
 from ropelib.scaling import linear
 
 HEAD_DIM = 64

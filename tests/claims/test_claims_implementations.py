@@ -166,7 +166,7 @@ def test_an_attention_takes_it_without_a_change(x):
 
     rotary = RotaryEmbedding(HEAD_DIM, layout="interleaved")
     by_hand = oracle(x) @ oracle(x.flip(1)).mT / HEAD_DIM**0.5
-    assert torch.allclose(attention_scores(x, x.flip(1), rotate=rotary), by_hand, atol=1e-5)
+    assert torch.allclose(attention_scores(*rotary(x, x.flip(1))), by_hand, atol=1e-5)
 
 
 # ---- source 001 ----
@@ -350,24 +350,28 @@ def test_names_that_were_never_assigned_stop_the_class():
 
 def test_one_head_without_a_mask_sees_the_future():
     """S002-45: Llama's attention has a causal mask; without it later words change earlier ones."""
-    from ropelib.attention import attention
+    from ropelib.attention import attend
+    from ropelib.encodings import NoPosition
 
     q, k, v = torch.randn(3, 1, LENGTH, HEAD_DIM).unbind()
     changed = v.clone()
     changed[:, -1] += 1
     for causal, same in ((False, False), (True, True)):
-        before, after = (attention(q, k, value, causal=causal)[0] for value in (v, changed))
+        before, after = (
+            attend(NoPosition(), q, k, value, causal=causal)[0] for value in (v, changed)
+        )
         assert torch.allclose(before[:, 0], after[:, 0]) == same
 
 
 def test_rotated_before_the_scores_and_scaled():
     """S002-46, S004-40: q and k are turned, v is not; tables may be kept."""
     from ropelib import RotaryEmbedding
-    from ropelib.attention import attention
+    from ropelib.attention import attend
+    from ropelib.encodings import Rotary
 
     q, k, v = torch.randn(3, 1, 1, LENGTH, HEAD_DIM).unbind()
     rotary = RotaryEmbedding(HEAD_DIM, layout="interleaved")
-    output, weights = attention(q, k, v, rotate=rotary)
+    output, weights = attend(Rotary.from_module(rotary), q, k, v)
     scores = oracle(q) @ oracle(k).mT / HEAD_DIM**0.5
     assert torch.allclose(weights, scores.softmax(-1), atol=1e-5)
     assert torch.allclose(output, scores.softmax(-1) @ v, atol=1e-5)

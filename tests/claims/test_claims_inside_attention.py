@@ -8,8 +8,8 @@ import torch
 
 from ropebook.experiments.transformer import Transformer
 from ropelib import RotaryEmbedding, apply_rotary, cos_sin, inv_freq, reference
-from ropelib.attention import attention, attention_scores
-from ropelib.encodings import NoPosition, PositionEncoding, Rotary, Sinusoidal, attend
+from ropelib.attention import attend, attention_scores
+from ropelib.encodings import NoPosition, PositionEncoding, Rotary, Sinusoidal
 
 LENGTH, HEAD_DIM = 6, 8
 AT = torch.arange(LENGTH)
@@ -36,7 +36,7 @@ def matrices(position_ids):
 
 def head(q, k, v, shift=0, *, values=False, back=False):
     q, k = turned(q, AT + shift), turned(k, AT + shift)
-    output, _ = attention(q, k, turned(v, AT + shift) if values else v)
+    output, _ = attend(NoPosition(), q, k, turned(v, AT + shift) if values else v)
     return turned(output, -(AT + shift)) if back else output
 
 
@@ -207,7 +207,7 @@ def test_turned_back_each_value_arrives_turned_by_its_distance():
     q, k, v = vectors(3)
     output = head(q, k, v, values=True, back=True)
     torch.testing.assert_close(head(q, k, v, 1000, values=True, back=True), output)
-    _, weights = attention(turned(q, AT), turned(k, AT), v)
+    _, weights = attend(NoPosition(), turned(q, AT), turned(k, AT), v)
     for m in range(LENGTH):
         arrived = torch.stack([turn @ x for turn, x in zip(matrices(AT - m), v, strict=True)])
         torch.testing.assert_close(output[m], weights[m] @ arrived)
@@ -222,11 +222,11 @@ def test_decoding_needs_an_offset(claim):
     """S000-49, S004-37 (imprecise): positions that always start at 0 are wrong with a cache."""
     q, k, v = vectors(3)
     rotary = RotaryEmbedding(HEAD_DIM, layout="interleaved")
-    at_once, _ = attention(q, k, v, rotate=rotary, causal=True)
+    at_once, _ = attend(Rotary.from_module(rotary), q, k, v, causal=True)
     _, keys = rotary(q[:-1], k[:-1])
     for offset, right in ((LENGTH - 1, True), (0, False)):
         q_new, k_new = rotary(q[-1:], k[-1:], offset=offset)
-        output, _ = attention(q_new, torch.cat([keys, k_new]), v)
+        output, _ = attend(NoPosition(), q_new, torch.cat([keys, k_new]), v)
         assert torch.allclose(output, at_once[-1:]) == right
 
 
@@ -237,7 +237,8 @@ def test_what_source_002_calls_the_attention_of_llama_sees_later_words():
     changed[-1] += 1
     for causal in (False, True):
         outputs = [
-            attention(turned(q, AT), turned(keys, AT), v, causal=causal)[0] for keys in (k, changed)
+            attend(NoPosition(), turned(q, AT), turned(keys, AT), v, causal=causal)[0]
+            for keys in (k, changed)
         ]
         assert torch.equal(*[output[0] for output in outputs]) == causal
 

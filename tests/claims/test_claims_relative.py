@@ -13,6 +13,7 @@ import transformers
 from torch.nn.functional import elu, scaled_dot_product_attention
 from torch.utils.flop_counter import FlopCounterMode
 
+from ropelib.attention import attend
 from ropelib.encodings import (
     Alibi,
     Deberta,
@@ -23,7 +24,6 @@ from ropelib.encodings import (
     Sinusoidal,
     T5Bias,
     TransformerXL,
-    attend,
     signed_distance,
     sinusoids,
 )

@@ -8,7 +8,7 @@ import torch
 from torch.nn import functional as F
 
 from ropebook.experiments.transformer import Layer, Transformer
-from ropelib.attention import attention
+from ropelib.attention import attend
 from ropelib.encodings import (
     Alibi,
     NoPosition,
@@ -16,7 +16,6 @@ from ropelib.encodings import (
     Shaw,
     Sinusoidal,
     T5Bias,
-    attend,
 )
 
 LENGTH, WIDTH = 5, 16
@@ -77,7 +76,7 @@ def test_without_a_mask_attention_cannot_tell_orders_apart_and_with_one_it_can()
 def test_attention_is_the_formula_with_the_square_root_of_the_keys_width():
     """S000-4 and S002-6 (true): Attention = softmax(Q K^T / sqrt(d_k)) V, weights row by row."""
     q, k, v = torch.randn(3, LENGTH, 8, dtype=torch.float64).unbind()
-    output, weights = attention(q, k, v)
+    output, weights = attend(NoPosition(), q, k, v)
     torch.testing.assert_close(output, formula(q, k, v))
     torch.testing.assert_close(output, F.scaled_dot_product_attention(q, k, v))
     powers = (q @ k.T / math.sqrt(8)).exp()
@@ -185,7 +184,7 @@ def test_the_sum_over_n_leaves_one_output_per_query():
     """S002-7 (imprecise): "o_(m,n) = sum_n a_(m,n) v_n"; after the sum there is no n."""
     q, k = torch.randn(2, LENGTH, 8, dtype=torch.float64).unbind()
     v = torch.randn(LENGTH, 3, dtype=torch.float64)
-    output, weights = attention(q, k, v)
+    output, weights = attend(NoPosition(), q, k, v)
     terms = weights[:, :, None] * v
     assert terms.shape == (LENGTH, LENGTH, 3) and output.shape == (LENGTH, 3)
     torch.testing.assert_close(terms.sum(dim=1), output)

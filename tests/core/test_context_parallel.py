@@ -8,7 +8,8 @@ import torch.distributed as dist
 import torch.multiprocessing as mp
 
 from ropelib import RotaryEmbedding
-from ropelib.attention import attention
+from ropelib.attention import attend
+from ropelib.encodings import NoPosition, Rotary
 
 WORLD, LENGTH, HEAD_DIM = 2, 12, 8
 LAYOUTS = ["interleaved", "half"]
@@ -34,7 +35,7 @@ def causal_rows(rank):
     return torch.ones(LENGTH, LENGTH, dtype=torch.bool).tril()[share_of(rank)]
 
 
-def attend(rank, layout, position_ids):
+def attended(rank, layout, position_ids):
     """Attention of the queries here with the keys of all processes, which rotate their own."""
     q, k, v = (x[..., share_of(rank), :] for x in inputs())
     q, k = RotaryEmbedding(HEAD_DIM, layout=layout)(q, k, position_ids)
@@ -43,7 +44,7 @@ def attend(rank, layout, position_ids):
         parts = [torch.empty_like(x, memory_format=torch.contiguous_format) for _ in range(WORLD)]
         dist.all_gather(parts, x.contiguous())
         gathered.append(torch.cat(parts, dim=-2))
-    return attention(q, *gathered, mask=causal_rows(rank))[0]
+    return attend(NoPosition(), q, *gathered, mask=causal_rows(rank))[0]
 
 
 def process(rank, folder):
@@ -57,7 +58,7 @@ def process(rank, folder):
     )
     share = share_of(rank)
     outputs = {
-        (layout, where): attend(rank, layout, ids)
+        (layout, where): attended(rank, layout, ids)
         for layout in LAYOUTS
         for where, ids in {
             "in the whole": torch.arange(share.start, share.stop),
@@ -83,7 +84,7 @@ def gathered(tmp_path_factory):
 def test_shares_equal_the_whole_where_positions_count_in_the_whole(gathered, layout):
     q, k, v = inputs()
     rotary = RotaryEmbedding(HEAD_DIM, layout=layout)
-    expected, _ = attention(q, k, v, rotate=rotary, causal=True)
+    expected, _ = attend(Rotary.from_module(rotary), q, k, v, causal=True)
     torch.testing.assert_close(gathered[layout, "in the whole"], expected, rtol=0, atol=1e-12)
     # Positions that begin anew in each process: right in the first, wrong in every other.
     difference = (gathered[layout, "in the share"] - expected).abs().amax(dim=(0, 1, 3))

@@ -16,9 +16,10 @@ import torch._inductor.config
 
 from ropelib import RotaryEmbedding, cos_sin, inv_freq, reference
 from ropelib import rotation as rotation_module
-from ropelib.attention import attention
+from ropelib.attention import attend
 from ropelib.checks import shown
 from ropelib.config import RopeConfig
+from ropelib.encodings import NoPosition
 
 LAYOUTS = ["interleaved", "half"]
 every_layout = pytest.mark.parametrize("layout", LAYOUTS)
@@ -168,8 +169,8 @@ def test_one_row_of_positions_serves_any_batch(layout):
         assert_equal(rotary(q, q, ids.tolist()), rotary(q, q, ids[0]))
 
 
-def attend(rotary, q, k, v, position_ids=None, **kwargs):
-    return attention(*rotary(q, k, position_ids), v, causal=True, **kwargs)[0]
+def rotated(rotary, q, k, v, position_ids=None, **kwargs):
+    return attend(NoPosition(), *rotary(q, k, position_ids), v, causal=True, **kwargs)[0]
 
 
 @every_layout
@@ -187,14 +188,14 @@ def test_left_padding_changes_nothing_where_positions_skip_it(layout):
         turned_q, turned_k = rotary(q, k, position_ids)
         keys, values = torch.cat((past_k, turned_k), 2), torch.cat((past_v, v), 2)
         sees = torch.cat((torch.ones(2, 1, dtype=torch.bool), is_token), 1)[:, None, None]
-        return attention(turned_q, keys, values, causal=True, mask=sees)[0]
+        return attend(NoPosition(), turned_q, keys, values, causal=True, mask=sees)[0]
 
     for row, length in enumerate(lengths):
         alone = [x[row : row + 1, :, -length:] for x in (q, k, v)]
         turned_q, turned_k = rotary(*alone[:2], offset=1)
         keys = torch.cat((past_k[row : row + 1], turned_k), 2)
         values = torch.cat((past_v[row : row + 1], alone[2]), 2)
-        expected, _ = attention(turned_q, keys, values, causal=True)
+        expected, _ = attend(NoPosition(), turned_q, keys, values, causal=True)
         close(padded(ids + 1)[row : row + 1, :, -length:], expected)
         # As if padding were text: right for the row that has none, wrong for the other.
         difference = padded(torch.arange(1, 7))[row : row + 1, :, -length:] - expected
@@ -209,14 +210,14 @@ def test_packed_sequences_equal_separate_ones(layout):
     owner = torch.repeat_interleave(torch.arange(4), torch.tensor(lengths))
     ids = torch.cat([torch.arange(n) for n in lengths])
     same = owner[:, None] == owner
-    packed = attend(rotary, q, k, v, ids[None], mask=same)
+    packed = rotated(rotary, q, k, v, ids[None], mask=same)
     parts = zip(*(x.split(lengths, dim=2) for x in (q, k, v)), strict=True)
-    separate = torch.cat([attend(rotary, *part) for part in parts], dim=2)
+    separate = torch.cat([rotated(rotary, *part) for part in parts], dim=2)
     close(packed, separate)
     turned, expected = rotary(q, k, ids[None])[1], [rotary(x, x)[0] for x in k.split(lengths, 2)]
     close(turned, torch.cat(expected, dim=2))
     assert (turned - rotary(q, k)[1]).abs().max() > 0.1
-    assert (attend(rotary, q, k, v, ids[None]) - separate).abs().max() > 0.1  # all see all
+    assert (rotated(rotary, q, k, v, ids[None]) - separate).abs().max() > 0.1  # all see all
 
 
 # The table

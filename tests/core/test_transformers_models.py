@@ -1,7 +1,7 @@
 """Whole models of the installed transformers: one attention layer, recomputed with ropelib.
 
 A small model with random weights runs; what its second attention layer reads and writes is kept.
-The same weights with `RotaryEmbedding` and `attention` must write the same, for a text at once and
+The same weights with `RotaryEmbedding` and `attend` must write the same, for a text at once and
 token by token with a cache. `RopeConfig` reads the rotation from the model's config.
 """
 
@@ -11,8 +11,9 @@ import pytest
 import torch
 
 from ropelib import RotaryEmbedding
-from ropelib.attention import attention
+from ropelib.attention import attend
 from ropelib.config import RopeConfig
+from ropelib.encodings import NoPosition
 
 pytest.importorskip("transformers")
 
@@ -110,7 +111,8 @@ class Layer:
         if self.keys is not None:
             k, v = torch.cat((self.keys, k), dim=-2), torch.cat((self.values, v), dim=-2)
         self.keys, self.values = k, v
-        output = attention(q, k, v, causal=True, mask=mask)[0].transpose(1, 2).flatten(-2)
+        output, _ = attend(NoPosition(), q, k, v, causal=True, mask=mask)
+        output = output.transpose(1, 2).flatten(-2)
         for name in ("o_proj", "dense", "out_proj"):
             if hasattr(self.theirs, name):
                 return getattr(self.theirs, name)(output)

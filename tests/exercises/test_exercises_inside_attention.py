@@ -5,7 +5,8 @@ import pytest
 import torch
 
 from ropebook.exercises import check
-from ropelib.attention import attention
+from ropelib.attention import attend
+from ropelib.encodings import NoPosition
 
 
 def positions(mask):
@@ -26,13 +27,13 @@ def step(offset=0, *, keep=True, turn_values=False, turn_all=False, turn=True, q
         if not query:
             q_t = q
         if not keep:
-            return attention(q_t, keys, values)[0], keys, values
+            return attend(NoPosition(), q_t, keys, values)[0], keys, values
         if turn_values:
             v = rotary(v, v, offset=at)[0]
         if turn_all:
             keys = rotary(keys, keys)[0]
         keys, values = torch.cat([keys, k_t], -2), torch.cat([values, v], -2)
-        return attention(q_t, keys, values)[0], keys, values
+        return attend(NoPosition(), q_t, keys, values)[0], keys, values
 
     return one_new_word
 

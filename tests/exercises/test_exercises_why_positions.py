@@ -9,7 +9,7 @@ from torch.nn import functional as F
 
 from ropebook.exercises import check
 from ropebook.experiments.transformer import Transformer
-from ropelib.attention import attention
+from ropelib.attention import attend
 from ropelib.encodings import NoPosition
 
 SHUFFLED = ((0.6, 0.8), (0.75, 0.75), (0.8, 0.6))
@@ -163,7 +163,7 @@ def test_a_test_may_write_into_what_a_layer_returns():
 
 def test_the_answers_to_causal_by_hand_and_to_how_many_answers_are_those_of_attention():
     x = torch.tensor([[0.0, 1.0], [1.0, 1.0], [1.0, 0.0]])
-    output, _ = attention(x, x, x, causal=True, scale=math.log(2))
+    output, _ = attend(NoPosition(), x, x, x, causal=True, scale=math.log(2))
     torch.testing.assert_close(output, torch.tensor(CAUSAL), atol=1e-6, rtol=0)
 
     orders = torch.tensor([(a, b, 3 - a - b, 3) for a in range(3) for b in range(3) if a != b])
@@ -187,6 +187,6 @@ def test_a_bag_of_one_hot_words_is_counted_in_every_order():
     # The exercise's own solution, against a count in plain Python, on longer sentences.
     sentence = torch.tensor([2, 0, 2, 1, 1, 2, 0])
     x = F.one_hot(sentence, 3).float()
-    output, _ = attention(x @ ZEROS, x @ ZEROS, x @ ONLY_LAST, causal=True)
+    output, _ = attend(NoPosition(), x @ ZEROS, x @ ZEROS, x @ ONLY_LAST, causal=True)
     shares = [sentence[: m + 1].tolist().count(2) / (m + 1) for m in range(7)]
     torch.testing.assert_close(output[:, 0], torch.tensor(shares))

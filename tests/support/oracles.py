@@ -177,21 +177,21 @@ def shuffle_oracle(inputs):
     import torch
 
     from ropebook.widgets.token_shuffle import widget as token_shuffle
-    from ropelib.attention import attention
-    from ropelib.encodings import sinusoids
+    from ropelib.attention import attend
+    from ropelib.encodings import NoPosition, sinusoids
 
     order = inputs["order"]
     embeddings = token_shuffle.SENTENCES[inputs["sentence"]]["embeddings"]
     matrices = token_shuffle.QUERY_MATRIX, token_shuffle.KEY_MATRIX, token_shuffle.VALUE_MATRIX
 
-    def attend(words):
+    def read(words):
         x = torch.tensor(embeddings, dtype=torch.float64)[words]
         x = x + inputs["positions"] * sinusoids(torch.arange(len(words)), 2, dtype=torch.float64)
         q, k, v = (x @ torch.tensor(matrix, dtype=torch.float64).T for matrix in matrices)
-        return attention(q, k, v, causal=inputs["causal"])
+        return attend(NoPosition(), q, k, v, causal=inputs["causal"])
 
-    outputs, weights = attend(order)
-    original, _ = attend(sorted(order))
+    outputs, weights = read(order)
+    original, _ = read(sorted(order))
     pooled = outputs.mean(dim=0)
     return {
         "output_x": outputs[:, 0].tolist(),
@@ -282,29 +282,30 @@ def value_oracle(inputs):
 
     from ropebook.widgets.value_rotation import widget as head
     from ropelib import apply_rotary, cos_sin
-    from ropelib.attention import attention
+    from ropelib.attention import attend
+    from ropelib.encodings import NoPosition
 
     turn = torch.tensor([inputs["theta"]], dtype=torch.float64)
     q, k, v = (torch.tensor(x, dtype=torch.float64) for x in (head.QUERIES, head.KEYS, head.VALUES))
 
-    def attend(way, shift):
+    def head_output(way, shift):
         cos, sin = cos_sin(torch.arange(5) + shift, turn, dtype=torch.float64)
         q_, k_, v_ = (apply_rotary(x, cos, sin, layout="interleaved") for x in (q, k, v))
-        output, weights = attention(q_, k_, v if way == "alone" else v_)
+        output, weights = attend(NoPosition(), q_, k_, v if way == "alone" else v_)
         if way == "turned_back":
             output = apply_rotary(output, cos, -sin, layout="interleaved")
         return output[int(inputs["query"])], weights[int(inputs["query"])]
 
     shift = int(inputs["shift"])
-    output, weights = attend(inputs["values"], shift)
+    output, weights = head_output(inputs["values"], shift)
     return {
         "weight": weights.tolist(),
         "output_x": output[0].item(),
         "output_y": output[1].item(),
         "output_angle": math.atan2(output[1].item(), output[0].item()),
         "output_length": output.norm().item(),
-        "change": (output - attend(inputs["values"], 0)[0]).norm().item(),
-        "gap": (output - attend("alone", shift)[0]).norm().item(),
+        "change": (output - head_output(inputs["values"], 0)[0]).norm().item(),
+        "gap": (output - head_output("alone", shift)[0]).norm().item(),
     }
 
 

@@ -149,8 +149,8 @@ class TokenShuffle(RopeWidget, folder="token_shuffle"):
     def _attend(self, order: list[int]) -> tuple["Tensor", "Tensor"]:
         import torch
 
-        from ropelib.attention import attention
-        from ropelib.encodings import sinusoids
+        from ropelib.attention import attend
+        from ropelib.encodings import NoPosition, sinusoids
 
         x = torch.tensor(SENTENCES[self.sentence]["embeddings"], dtype=torch.float64)[order]
         if self.positions:
@@ -159,4 +159,4 @@ class TokenShuffle(RopeWidget, folder="token_shuffle"):
             x @ torch.tensor(matrix, dtype=torch.float64).T
             for matrix in (self.query_matrix, self.key_matrix, self.value_matrix)
         )
-        return attention(q, k, v, causal=self.causal)
+        return attend(NoPosition(), q, k, v, causal=self.causal)

@@ -94,7 +94,8 @@ class ValueRotation(RopeWidget, folder="value_rotation"):
         import torch
 
         from ropelib import apply_rotary, cos_sin
-        from ropelib.attention import attention
+        from ropelib.attention import attend
+        from ropelib.encodings import NoPosition
 
         inv_freq = torch.tensor([self.theta], dtype=torch.float64)
         position_ids = torch.arange(len(WORDS)) + shift
@@ -104,7 +105,8 @@ class ValueRotation(RopeWidget, folder="value_rotation"):
             return apply_rotary(x, cos, sin, layout="interleaved")
 
         q, k, v = (torch.tensor(x, dtype=torch.float64) for x in (QUERIES, KEYS, VALUES))
-        output, weights = attention(turned(q), turned(k), v if way == "alone" else turned(v))
+        carried = v if way == "alone" else turned(v)
+        output, weights = attend(NoPosition(), turned(q), turned(k), carried)
         if way == "turned_back":
             output = apply_rotary(output, cos, -sin, layout="interleaved")
         return output[self.query], weights[self.query]
