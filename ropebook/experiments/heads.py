@@ -13,9 +13,10 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from ropebook.experiments.seeding import seeded
+from ropebook.experiments.training import check_seeds, trained
 from ropebook.experiments.transformer import Transformer
-from ropelib.attention import attention_scores
+from ropelib import checks
+from ropelib.attention import attend, attention_scores
 from ropelib.encodings import Rotary
 
 
@@ -36,7 +37,9 @@ class Config:
         seeds: one training run each.
 
     Raises:
-        ValueError: if a size is too small or `model_dim` does not fit, or there are no seeds.
+        TypeError: if `num_steps` is not an integer.
+        ValueError: if a size is too small or `model_dim` does not fit, or there are no seeds or one
+            twice.
     """
 
     num_symbols: int = 8
@@ -58,10 +61,8 @@ class Config:
         if self.model_dim < 4 or self.model_dim % 4:
             raise ValueError(f"model_dim must be a multiple of 4, got {self.model_dim}")
         # One more than asked: the schedule of the learning rate needs room to rise and fall.
-        if self.num_steps < 2:
-            raise ValueError(f"num_steps must be at least 2, got {self.num_steps}")
-        if not self.seeds:
-            raise ValueError("seeds must name at least one seed, got none")
+        checks.size("num_steps", self.num_steps, least=2)
+        check_seeds(self.seeds)
 
     @property
     def seq_len(self) -> int:
@@ -165,8 +166,10 @@ def draw(config: Config, count: int, generator: torch.Generator) -> Texts:
 
 def train(config: Config, seed: int) -> Transformer:
     """Return a trained model of one layer with two heads; the same for the same seed."""
-    with seeded(seed):
-        model = Transformer(
+    generator = torch.Generator().manual_seed(seed)
+
+    def make():
+        return Transformer(
             config.num_symbols * config.num_tags,
             model_dim=config.model_dim,
             num_heads=2,
@@ -174,21 +177,22 @@ def train(config: Config, seed: int) -> Transformer:
             encoding=Rotary(config.model_dim // 2),
             causal=True,
         )
-        generator = torch.Generator().manual_seed(seed)
-        optimizer = torch.optim.Adam(model.parameters(), lr=config.learning_rate)
-        schedule = torch.optim.lr_scheduler.OneCycleLR(
-            optimizer, config.learning_rate, total_steps=config.num_steps
-        )
-        for _ in range(config.num_steps):
-            texts = draw(config, config.batch_size, generator)
-            symbol, tag = answers(model, texts.token_ids, config)
-            previous = F.cross_entropy(symbol[:, 1:].flatten(0, 1), texts.symbols[:, :-1].flatten())
-            earlier = F.cross_entropy(tag[texts.again], texts.tags[texts.again])
-            optimizer.zero_grad()
-            (config.previous_weight * previous + earlier).backward()
-            optimizer.step()
-            schedule.step()
-    return model
+
+    def loss(model):
+        texts = draw(config, config.batch_size, generator)
+        symbol, tag = answers(model, texts.token_ids, config)
+        previous = F.cross_entropy(symbol[:, 1:].flatten(0, 1), texts.symbols[:, :-1].flatten())
+        earlier = F.cross_entropy(tag[texts.again], texts.tags[texts.again])
+        return config.previous_weight * previous + earlier
+
+    return trained(
+        make,
+        loss,
+        seed=seed,
+        num_steps=config.num_steps,
+        learning_rate=config.learning_rate,
+        one_cycle=True,
+    )
 
 
 def answers(model: Transformer, token_ids: Tensor, config: Config) -> tuple[Tensor, Tensor]:
@@ -196,21 +200,6 @@ def answers(model: Transformer, token_ids: Tensor, config: Config) -> tuple[Tens
     scores = model(token_ids)
     first = config.num_symbols
     return scores[..., :first], scores[..., first : first + config.num_tags]
-
-
-@torch.no_grad()
-def head_vectors(model: Transformer, token_ids: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the first layer's queries and keys before their turn.
-
-    Each is `(batch, num_heads, seq_len, head_dim)`.
-    """
-    layer = model.layers[0]
-    x = layer.norm_attention(model.embedding(token_ids))
-    q, k, _ = (
-        part.unflatten(-1, (layer.num_heads, -1)).transpose(-3, -2)
-        for part in layer.to_qkv(x).chunk(3, dim=-1)
-    )
-    return q, k
 
 
 @torch.no_grad()
@@ -223,60 +212,42 @@ def read(model: Transformer, config: Config, seed: int) -> Reading:
         seed: of the texts.
     """
     texts = draw(config, config.num_test, torch.Generator().manual_seed(1000 + seed))
-    symbol, tag = answers(model, texts.token_ids, config)
-    encoding, position_ids = model.layers[0].encoding, torch.arange(config.seq_len)
-    q, k = head_vectors(model, texts.token_ids)
-    scores = attention_scores(*encoding.rotate(q, k, position_ids, position_ids))
-    sees = torch.ones(config.seq_len, config.seq_len, dtype=torch.bool).tril()
-    weights = scores.masked_fill(~sees, -torch.inf).softmax(dim=-1)
+    layer, position_ids = model.layers[0], torch.arange(config.seq_len)
+    q, k, v = layer.project(layer.norm_attention(model.embedding(texts.token_ids)))
+    scores = attention_scores(*layer.encoding.rotate(q, k, position_ids, position_ids))
+    _, weights = attend(layer.encoding, q, k, v, causal=True)
 
     same = texts.symbols[:, :, None] == texts.symbols[:, None, :]
     on_previous = weights.diagonal(-1, -2, -1).mean(dim=(0, 2))
     on_first = (weights * same.tril(-1)[:, None]).sum(dim=-1)
     on_first = on_first.movedim(1, -1)[texts.again].mean(dim=0)
-    previous_head = int(on_previous.argmax())
-    earlier_head = 1 - previous_head
+    previous = int(on_previous.argmax())
+    earlier = 1 - previous
 
-    def by_distance(head, kept):
-        means = []
-        for back in range(config.seq_len):
-            chosen = kept.diagonal(-back, -2, -1)
-            means.append(scores[:, head].diagonal(-back, -2, -1)[chosen].mean().item())
-        return tuple(means)
+    mean_q, mean_k = (x[:, previous].mean(dim=(0, 1)) for x in (q, k))
+    everywhere = (x.expand(config.seq_len, -1) for x in (mean_q, mean_k))
+    still = torch.zeros_like(position_ids)
+    clocks = attention_scores(*layer.encoding.rotate(*everywhere, still, -position_ids))
 
-    mean_q, mean_k = (x[:, previous_head].mean(dim=(0, 1)) for x in (q, k))
-    still = torch.zeros(config.seq_len, dtype=torch.long)
-    clocks = attention_scores(
-        *encoding.rotate(
-            mean_q.expand(config.seq_len, -1),
-            mean_k.expand(config.seq_len, -1),
-            still,
-            -position_ids,
-        )
-    )
-
-    def pairs(x):
-        return torch.view_as_complex(x.unflatten(-1, (-1, 2)).contiguous())
-
-    factor = encoding.scale(q.shape[-1])
     twins = same & ~torch.eye(config.seq_len, dtype=torch.bool)
-    q_pairs, k_pairs = pairs(q[:, earlier_head]), pairs(k[:, earlier_head])
-    products = q_pairs.conj()[:, :, None] * k_pairs[:, None]
+    products = _pairs(q[:, earlier]).conj()[:, :, None] * _pairs(k[:, earlier])[:, None]
+    scale = layer.encoding.scale(q.shape[-1])
+    symbol, tag = answers(model, texts.token_ids, config)
     right = symbol[:, 1:].argmax(dim=-1) == texts.symbols[:, :-1]
     found = tag.argmax(dim=-1)[texts.again] == texts.tags[texts.again]
     return Reading(
         previous_accuracy=right.double().mean().item(),
         earlier_accuracy=found.double().mean().item(),
-        previous_head=previous_head,
-        earlier_head=earlier_head,
-        previous_weight=on_previous[previous_head].item(),
-        earlier_weight=on_first[earlier_head].item(),
-        previous_scores=by_distance(previous_head, torch.ones_like(same)),
+        previous_head=previous,
+        earlier_head=earlier,
+        previous_weight=on_previous[previous].item(),
+        earlier_weight=on_first[earlier].item(),
+        previous_scores=_by_distance(scores[:, previous], torch.ones_like(same)),
         clocks=tuple(clocks[0].tolist()),
-        same_scores=by_distance(earlier_head, same),
-        different_scores=by_distance(earlier_head, ~same),
-        previous_pairs=tuple((factor * pairs(mean_q).conj() * pairs(mean_k)).tolist()),
-        same_pairs=tuple((factor * products[twins].mean(dim=0)).tolist()),
+        same_scores=_by_distance(scores[:, earlier], same),
+        different_scores=_by_distance(scores[:, earlier], ~same),
+        previous_pairs=tuple((scale * _pairs(mean_q).conj() * _pairs(mean_k)).tolist()),
+        same_pairs=tuple((scale * products[twins].mean(dim=0)).tolist()),
     )
 
 
@@ -304,3 +275,16 @@ def run(config: Config = Config(), progress: Callable[[str], object] | None = No
                 f"same symbol {reading.earlier_weight:.0%}"
             )
     return Result(config, tuple(readings), time.perf_counter() - start)
+
+
+def _by_distance(scores: Tensor, kept: Tensor) -> tuple[float, ...]:
+    """Return the mean of the kept scores at each distance back, from 0 on."""
+    return tuple(
+        scores.diagonal(-back, -2, -1)[kept.diagonal(-back, -2, -1)].mean().item()
+        for back in range(scores.shape[-1])
+    )
+
+
+def _pairs(x: Tensor) -> Tensor:
+    """Return each pair of neighbors as a complex number."""
+    return torch.view_as_complex(x.unflatten(-1, (-1, 2)).contiguous())

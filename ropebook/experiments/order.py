@@ -15,8 +15,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from ropebook.experiments.seeding import seeded
+from ropebook.experiments.training import check_seeds, trained
 from ropebook.experiments.transformer import Transformer
+from ropelib import checks
 from ropelib.encodings import NoPosition, PositionEncoding, Sinusoidal
 
 ENCODINGS: dict[str, Callable[[int], PositionEncoding]] = {
@@ -36,6 +37,7 @@ class Condition:
         num_layers: number of layers.
 
     Raises:
+        TypeError: if `num_layers` is not an integer.
         ValueError: if there is no such encoding, or `num_layers` is not positive.
     """
 
@@ -47,8 +49,7 @@ class Condition:
     def __post_init__(self):
         if self.encoding not in ENCODINGS:
             raise ValueError(f"encoding must be one of {list(ENCODINGS)}, got {self.encoding!r}")
-        if self.num_layers < 1:
-            raise ValueError(f"num_layers must be at least 1, got {self.num_layers}")
+        checks.size("num_layers", self.num_layers)
 
 
 CONDITIONS = (
@@ -75,8 +76,9 @@ class Config:
         conditions: the kinds of model.
 
     Raises:
-        ValueError: if there are no pairs left to train or to test on, no seeds, or two conditions
-            of one name.
+        TypeError: if `num_steps` is not an integer.
+        ValueError: if there are no pairs left to train or to test on, no steps, no seeds or one
+            twice, or two conditions of one name.
     """
 
     num_names: int = 12
@@ -95,10 +97,8 @@ class Config:
                 f"num_held_out must be from 1 to {pairs - 1}, for {self.num_names} names make "
                 f"{pairs} pairs, got {self.num_held_out}"
             )
-        if self.num_steps < 1:
-            raise ValueError(f"num_steps must be at least 1, got {self.num_steps}")
-        if not self.seeds:
-            raise ValueError("seeds must name at least one seed, got none")
+        checks.size("num_steps", self.num_steps)
+        check_seeds(self.seeds)
         names = [condition.name for condition in self.conditions]
         if len(set(names)) < len(names):
             raise ValueError(f"conditions must have different names, got {names}")
@@ -181,8 +181,9 @@ def best_bag_accuracy(sentences: Tensor, answers: Tensor) -> float:
 
 def train(condition: Condition, config: Config, task: Task, seed: int) -> Transformer:
     """Return a model trained on the task's training sentences; the same for the same seed."""
-    with seeded(seed):
-        model = Transformer(
+
+    def make():
+        return Transformer(
             config.num_names + 2,
             model_dim=config.model_dim,
             num_heads=config.num_heads,
@@ -190,12 +191,14 @@ def train(condition: Condition, config: Config, task: Task, seed: int) -> Transf
             encoding=ENCODINGS[condition.encoding](config.model_dim),
             causal=condition.causal,
         )
-        optimizer = torch.optim.Adam(model.parameters(), lr=config.learning_rate)
-        for _ in range(config.num_steps):
-            optimizer.zero_grad()
-            F.cross_entropy(model(task.train)[:, -1], task.train_answers).backward()
-            optimizer.step()
-    return model
+
+    return trained(
+        make,
+        lambda model: F.cross_entropy(model(task.train)[:, -1], task.train_answers),
+        seed=seed,
+        num_steps=config.num_steps,
+        learning_rate=config.learning_rate,
+    )
 
 
 @torch.no_grad()

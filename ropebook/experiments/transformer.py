@@ -1,10 +1,11 @@
 """A tiny Transformer that takes any position encoding of `ropelib.encodings`."""
 
-from collections.abc import Callable
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
 
+from ropelib import checks
 from ropelib.attention import attend
 from ropelib.encodings import PositionEncoding
 
@@ -21,7 +22,8 @@ class Layer(nn.Module):
         causal: whether a word sees no later word.
 
     Raises:
-        ValueError: if `model_dim` is not a multiple of `num_heads`.
+        TypeError: if a size is not an integer.
+        ValueError: if a size is not positive, or `model_dim` not a multiple of `num_heads`.
 
     Example:
         >>> from ropelib.encodings import NoPosition
@@ -33,7 +35,9 @@ class Layer(nn.Module):
         self, model_dim: int, num_heads: int, encoding: PositionEncoding, *, causal: bool = False
     ):
         super().__init__()
-        if num_heads < 1 or model_dim < 1 or model_dim % num_heads:
+        checks.size("model_dim", model_dim)
+        checks.num_heads(num_heads)
+        if model_dim % num_heads:
             raise ValueError(
                 f"model_dim must be a multiple of num_heads, got {model_dim} and {num_heads}"
             )
@@ -60,14 +64,16 @@ class Layer(nn.Module):
 
     def attention(self, x: Tensor, position_ids: Tensor | None = None) -> Tensor:
         """Return what attention adds to each word: `(..., seq_len, model_dim)`."""
-        q, k, v = (
-            part.unflatten(-1, (self.num_heads, -1)).transpose(-3, -2)
-            for part in self.to_qkv(x).chunk(3, dim=-1)
-        )
+        q, k, v = self.project(x)
         output, _ = attend(
             self.encoding, q, k, v, key_position_ids=position_ids, causal=self.causal
         )
         return self.to_out(output.transpose(-3, -2).flatten(-2))
+
+    def project(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Return queries, keys and values, each `(..., num_heads, seq_len, head_dim)`."""
+        parts = self.to_qkv(x).unflatten(-1, (3, self.num_heads, -1)).unbind(-3)
+        return tuple(part.transpose(-3, -2) for part in parts)
 
 
 class Transformer(nn.Module):
@@ -78,14 +84,17 @@ class Transformer(nn.Module):
         model_dim: width of a word's vector, a multiple of `num_heads`.
         num_heads: number of heads per layer.
         num_layers: number of layers.
-        encoding: a position encoding, shared by all layers, or a function without arguments that
-            makes one for each layer (for encodings with parameters of their own). What an encoding
-            adds to the embeddings is added once, by that of the first layer.
+        encoding: a position encoding, shared by all layers, or a list of one for each layer: for
+            encodings with parameters of their own, and for layers that differ, as where every
+            fourth has `NoPosition`. What is added to the embeddings is added once, by that of the
+            first layer.
         causal: whether a word sees no later word.
 
     Raises:
-        TypeError: if `encoding` is neither an encoding nor makes one.
-        ValueError: if a size is not positive, or `model_dim` is not a multiple of `num_heads`.
+        TypeError: if `encoding` is neither an encoding nor a list of them, or a size is not an
+            integer.
+        ValueError: if a size is not positive, `model_dim` is not a multiple of `num_heads`, there
+            is not one encoding per layer, or one after the first would add to the embeddings.
 
     Example:
         >>> from ropelib.encodings import NoPosition
@@ -101,23 +110,16 @@ class Transformer(nn.Module):
         model_dim: int,
         num_heads: int,
         num_layers: int,
-        encoding: PositionEncoding | Callable[[], PositionEncoding],
+        encoding: PositionEncoding | Sequence[PositionEncoding],
         causal: bool = False,
     ):
         super().__init__()
-        for name, size in (("vocab_size", vocab_size), ("num_layers", num_layers)):
-            if size < 1:
-                raise ValueError(f"{name} must be at least 1, got {size}")
-        shared = isinstance(encoding, PositionEncoding)
-        if not shared and not callable(encoding):
-            raise TypeError(f"encoding must be a PositionEncoding or make one, got {encoding!r}")
-        encodings = [encoding if shared else encoding() for _ in range(num_layers)]
-        for made in encodings:
-            if not isinstance(made, PositionEncoding):
-                raise TypeError(f"encoding must make a PositionEncoding, got {made!r}")
+        checks.size("vocab_size", vocab_size)
+        checks.size("num_layers", num_layers)
+        encodings = _one_per_layer(encoding, num_layers)
         self.embedding = nn.Embedding(vocab_size, model_dim)
         self.layers = nn.ModuleList(
-            Layer(model_dim, num_heads, made, causal=causal) for made in encodings
+            Layer(model_dim, num_heads, its_own, causal=causal) for its_own in encodings
         )
         self.norm = nn.LayerNorm(model_dim)
         self.to_scores = nn.Linear(model_dim, vocab_size, bias=False)
@@ -143,11 +145,34 @@ class Transformer(nn.Module):
         Raises:
             TypeError: if `token_ids` are not whole numbers.
         """
-        if token_ids.is_floating_point() or token_ids.is_complex():
-            raise TypeError(f"token_ids must be whole numbers, got {token_ids.dtype}")
+        checks.whole_numbers("token_ids", token_ids)
         if position_ids is None:
             position_ids = torch.arange(token_ids.shape[-1], device=token_ids.device)
         x = self.layers[0].encoding.embed(self.embedding(token_ids), position_ids)
         for layer in self.layers:
             x = layer(x, position_ids)
         return x
+
+
+def _one_per_layer(
+    encoding: PositionEncoding | Sequence[PositionEncoding], num_layers: int
+) -> list[PositionEncoding]:
+    if isinstance(encoding, PositionEncoding):
+        return [encoding] * num_layers
+    if not isinstance(encoding, list | tuple) or not all(
+        isinstance(its_own, PositionEncoding) for its_own in encoding
+    ):
+        rule = "a PositionEncoding or a list of one per layer"
+        raise TypeError(f"encoding must be {rule}, got {checks.shown(encoding)}")
+    if len(encoding) != num_layers:
+        raise ValueError(
+            f"encoding must have one per layer, got {len(encoding)} for {num_layers} layers"
+        )
+    first = encoding[0]
+    for number, its_own in enumerate(encoding):
+        if its_own is not first and type(its_own).embed is not PositionEncoding.embed:
+            raise ValueError(
+                f"encoding[{number}], {type(its_own).__name__}, must not add to the embeddings: "
+                "only that of the first layer does"
+            )
+    return list(encoding)

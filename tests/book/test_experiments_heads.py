@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from ropebook.experiments import heads
-from ropebook.experiments.seeding import seeded
+from ropebook.experiments.training import seeded
 from ropelib import inv_freq
 from ropelib.attention import attend
 
@@ -52,15 +52,17 @@ def test_tags_and_order_vary():
     assert set((drawn.token_ids % 4).flatten().tolist()) == {0, 1, 2, 3}
 
 
-def test_scores_are_read_before_the_turn_and_give_the_layers_own_attention():
+def test_a_layers_projections_are_those_of_its_attention():
     config = SMALL
     model = heads.train(config, 0)
     drawn = texts(4, config)
     layer = model.layers[0]
     with torch.no_grad():
         x = layer.norm_attention(model.embedding(drawn.token_ids))
-        q, k = heads.head_vectors(model, drawn.token_ids)
-        v = layer.to_qkv(x).chunk(3, dim=-1)[2].unflatten(-1, (2, -1)).transpose(-3, -2)
+        q, k, v = layer.project(x)
+        for part, mine in zip(layer.to_qkv(x).chunk(3, dim=-1), (q, k, v), strict=True):
+            by_head = part.unflatten(-1, (2, -1))
+            assert all(torch.equal(mine[:, head], by_head[:, :, head]) for head in (0, 1))
         output, _ = attend(layer.encoding, q, k, v, causal=True)
         by_hand = layer.to_out(output.transpose(-3, -2).flatten(-2))
         torch.testing.assert_close(by_hand, layer.attention(x))
@@ -152,6 +154,7 @@ def test_progress_says_one_line_per_seed():
         ({"model_dim": 0}, "model_dim must be a multiple of 4, got 0"),
         ({"num_steps": 1}, "num_steps must be at least 2, got 1"),
         ({"seeds": ()}, "seeds must name at least one seed, got none"),
+        ({"seeds": (0, 0)}, r"seeds must be different, got \(0, 0\)"),
     ],
 )
 def test_it_refuses(settings, message):
