@@ -105,6 +105,11 @@ class Rotary(PositionEncoding):
         encoding.softmax_factor = config.softmax_factor
         return encoding
 
+    @property
+    def inv_freq(self) -> Tensor:
+        """Frequencies, `(num_pairs,)`, rad/token, float64, of a short sequence; a copy."""
+        return self.rotary.inv_freq
+
     def rotate(
         self, q: Tensor, k: Tensor, position_ids: Tensor, key_position_ids: Tensor
     ) -> tuple[Tensor, Tensor]:

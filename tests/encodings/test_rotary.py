@@ -272,7 +272,7 @@ def test_gradients_flow_to_queries_and_keys(other):
 def test_frequencies_have_one_home_and_no_state():
     encoding = Rotary(HEAD_DIM, base=500.0)
     expected = frequencies.inv_freq(HEAD_DIM, 500.0)
-    assert torch.equal(encoding.rotary.inv_freq, expected)
+    assert torch.equal(encoding.inv_freq, expected)
     assert torch.equal(encoding.to(torch.bfloat16).rotary.inv_freq, expected)
     assert not encoding.state_dict()
 
