@@ -46,7 +46,7 @@ def axis_of_pairs(sections: Sequence[int], *, order: str) -> list[int]:
     """
     sections, num_axes = list(sections), len(sections)
     for axis, section in enumerate(sections):
-        checks.size(f"sections[{axis}]", section, least=0)
+        checks.integer(f"sections[{axis}]", section, 0)
     sections = [int(section) for section in sections]  # sums of NumPy's wrap around
     if not sum(sections):
         raise ValueError(f"sections must have at least one pair, got {sections}")
@@ -91,7 +91,7 @@ def axial_inv_freq(rotary_dim: int, num_axes: int, base: float = 10_000.0) -> Te
         >>> axial_inv_freq(8, num_axes=2)
         tensor([1.0000, 0.0100, 1.0000, 0.0100], dtype=torch.float64)
     """
-    checks.size("num_axes", num_axes)
+    checks.integer("num_axes", num_axes, 1)
     frequencies.check_rotary_dim(rotary_dim)
     rotary_dim, num_axes = int(rotary_dim), int(num_axes)  # NumPy's wrap around
     if rotary_dim % (2 * num_axes):

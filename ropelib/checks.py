@@ -1,4 +1,4 @@
-"""The rules for numbers that several modules check their arguments by, and how a value is shown."""
+"""The rules for numbers and names that several modules check by, and how a value is shown."""
 
 import math
 import reprlib
@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from numbers import Integral, Real
 
 import torch
-from torch import Tensor
 
+LAYOUTS = ("interleaved", "half")
 _MOST_SHOWN = 80
-_MOST_HEADS = 2**20
 _LARGEST = 2**63 - 1  # what an int64 tensor of positions holds
+_MOST_HEADS = 2**20
 
 _short = reprlib.Repr()
 _short.maxstring = _short.maxother = _MOST_SHOWN
@@ -100,61 +100,81 @@ def share(name: str, value: float) -> None:
         raise ValueError(f"{name} must lie within 0 .. 1, got {shown(value)}")
 
 
-def size(name: str, value: int, *, least: int = 1, most: int = _LARGEST) -> None:
-    """Raise unless a value is an integer within bounds: so many tokens, heads, steps.
+def integer(name: str, value: int, least: int | None = None, most: int | None = None) -> int:
+    """Return an integer as one of Python's: sums of NumPy's wrap around.
+
+    Args:
+        name: of the value, for the message.
+        value: what to check; a compiler's symbol for an integer is one.
+        least: which it may be itself.
+        most: likewise.
+
+    Raises:
+        TypeError: if it is not an integer; a bool is none.
+        ValueError: if it is smaller than `least` or larger than `most`.
+    """
+    if type(value) is not int and not isinstance(value, torch.SymInt):
+        if isinstance(value, bool) or not isinstance(value, Integral):
+            raise TypeError(f"{name} must be an integer, got {shown(value)}")
+        value = int(value)
+    if least is not None and value < least:
+        rule = "positive" if least == 1 else f"at least {least}"
+        raise ValueError(f"{name} must be {rule}, got {shown(value)}")
+    if most is not None and value > most:
+        raise ValueError(f"{name} must be at most {most}, got {shown(value)}")
+    return value
+
+
+def length(name: str, value: int) -> None:
+    """Raise unless a value is an integer from 1 to 2 ** 63 - 1, a number of tokens.
 
     Args:
         name: of the value, for the message.
         value: what to check.
-        least: the smallest that is allowed.
-        most: the largest; unless given, what a tensor of positions holds.
 
     Raises:
         TypeError: if it is not an integer; a bool is none.
-        ValueError: if it is smaller or larger.
-
-    Example:
-        >>> size("num_steps", 2, least=2)
+        ValueError: if it is not positive, or larger than a tensor of positions holds.
     """
-    if isinstance(value, bool) or not isinstance(value, Integral):
-        raise TypeError(f"{name} must be an integer, got {shown(value)}")
-    if value < least:
-        rule = "positive" if least == 1 else f"at least {least}"
-        raise ValueError(f"{name} must be {rule}, got {shown(value)}")
-    if value > most:
-        raise ValueError(f"{name} must be at most {most}, got {shown(value)}")
+    integer(name, value, 1, _LARGEST)
 
 
-def length(name: str, value: int) -> None:
-    """Raise unless a value is a number of tokens; arguments and errors as in `size`."""
-    size(name, value)
-
-
-def num_heads(value: int) -> None:
-    """Raise unless a number of heads is an integer from 1 to 2 ** 20, beyond any model.
+def attention_factor(value: float) -> float:
+    """Return what multiplies cos and sin, as a float: a tensor cannot be multiplied by a fraction.
 
     Args:
-        value: number of heads.
+        value: what to check.
 
     Raises:
-        TypeError: if it is not an integer; a bool is none.
-        ValueError: if it is smaller or larger.
+        TypeError: if it is not a real number; a bool is none.
+        ValueError: if it is not positive and finite, or tables in float32 could not be so large or
+            so small.
     """
-    size("num_heads", value, most=_MOST_HEADS)
+    if not isinstance(value, Real) or isinstance(value, bool):
+        raise TypeError(f"attention_factor must be a real number, got {shown(value)}")
+    if not 0 < value < math.inf:
+        raise ValueError(f"attention_factor must be positive and finite, got {shown(value)}")
+    float32 = torch.finfo(torch.float32)
+    if not float32.tiny <= value <= float32.max:
+        raise ValueError(
+            f"attention_factor must be between {float32.tiny:.3g} and {float32.max:.3g}, as tables "
+            f"in float32 are, got {shown(value)}"
+        )
+    return float(value)
 
 
-def whole_numbers(name: str, numbers: Tensor) -> None:
-    """Raise unless a tensor holds integers: what looks into a table needs them.
+def layout(name: str, value: str) -> None:
+    """Raise unless a value is the name of a layout.
 
     Args:
-        name: of the tensor, for the message.
-        numbers: any tensor.
+        name: of the value, for the message.
+        value: what to check.
 
     Raises:
-        TypeError: if the dtype is not an integer one; bool is none.
+        ValueError: if it is neither "interleaved" nor "half".
     """
-    if numbers.is_floating_point() or numbers.is_complex() or numbers.dtype == torch.bool:
-        raise TypeError(f"{name} must be whole numbers, got {numbers.dtype}")
+    if value not in LAYOUTS:
+        raise ValueError(f'{name} must be "interleaved" or "half", got {shown(value)}')
 
 
 def positive_list(name: str, numbers: Sequence[float], count: int) -> None:
@@ -175,3 +195,30 @@ def positive_list(name: str, numbers: Sequence[float], count: int) -> None:
         raise ValueError(f"{name} must have {count} numbers, one per pair, got {len(numbers)}")
     for i, entry in enumerate(numbers):
         positive(f"{name}[{i}]", entry)
+
+
+def num_heads(value: int) -> None:
+    """Raise unless a number of heads is an integer from 1 to 2 ** 20, beyond any model.
+
+    Args:
+        value: number of heads.
+
+    Raises:
+        TypeError: if it is not an integer; a bool is none.
+        ValueError: if it is smaller or larger.
+    """
+    integer("num_heads", value, 1, _MOST_HEADS)
+
+
+def whole_numbers(name: str, numbers: torch.Tensor) -> None:
+    """Raise unless a tensor holds integers: what looks into a table needs them.
+
+    Args:
+        name: of the tensor, for the message.
+        numbers: any tensor.
+
+    Raises:
+        TypeError: if the dtype is not an integer one; bool is none.
+    """
+    if numbers.is_floating_point() or numbers.is_complex() or numbers.dtype == torch.bool:
+        raise TypeError(f"{name} must be whole numbers, got {numbers.dtype}")

@@ -2,12 +2,11 @@
 
 import math
 import sys
-from numbers import Real
+from numbers import Integral, Real
 
 import torch
 from torch import Tensor
 
-from ropelib import checks
 from ropelib.checks import shown
 
 _MOST_DIMENSIONS = 2**20  # of a head: beyond any model, and a list of frequencies of 4 MiB
@@ -26,7 +25,7 @@ def check_head_dim(head_dim: int) -> None:
     Example:
         >>> check_head_dim(128)
     """
-    checks.size("head_dim", head_dim, most=_MOST_DIMENSIONS)
+    _check_dimensions("head_dim", head_dim)
 
 
 def check_rotary_dim(rotary_dim: int, head_dim: int | None = None) -> None:
@@ -43,7 +42,7 @@ def check_rotary_dim(rotary_dim: int, head_dim: int | None = None) -> None:
     Example:
         >>> check_rotary_dim(64, head_dim=128)
     """
-    checks.size("rotary_dim", rotary_dim, most=_MOST_DIMENSIONS)
+    _check_dimensions("rotary_dim", rotary_dim)
     if rotary_dim % 2:
         raise ValueError(f"rotary_dim must be even, got {shown(rotary_dim)}")
     if head_dim is not None and rotary_dim > head_dim:
@@ -143,3 +142,12 @@ def turns(inv_freq: Tensor, seq_len: float) -> Tensor:
         tensor([15.9155,  0.1592], dtype=torch.float64)
     """
     return seq_len * inv_freq / (2 * math.pi)
+
+
+def _check_dimensions(name: str, value: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, Integral):
+        raise TypeError(f"{name} must be an integer, got {shown(value)}")
+    if value <= 0:
+        raise ValueError(f"{name} must be positive, got {shown(value)}")
+    if value > _MOST_DIMENSIONS:
+        raise ValueError(f"{name} must be at most {_MOST_DIMENSIONS}, got {shown(value)}")

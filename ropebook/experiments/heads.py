@@ -61,7 +61,7 @@ class Config:
         if self.model_dim < 4 or self.model_dim % 4:
             raise ValueError(f"model_dim must be a multiple of 4, got {self.model_dim}")
         # One more than asked: the schedule of the learning rate needs room to rise and fall.
-        checks.size("num_steps", self.num_steps, least=2)
+        checks.integer("num_steps", self.num_steps, 2)
         check_seeds(self.seeds)
 
     @property

@@ -49,7 +49,7 @@ class Condition:
     def __post_init__(self):
         if self.encoding not in ENCODINGS:
             raise ValueError(f"encoding must be one of {list(ENCODINGS)}, got {self.encoding!r}")
-        checks.size("num_layers", self.num_layers)
+        checks.integer("num_layers", self.num_layers, 1)
 
 
 CONDITIONS = (
@@ -97,7 +97,7 @@ class Config:
                 f"num_held_out must be from 1 to {pairs - 1}, for {self.num_names} names make "
                 f"{pairs} pairs, got {self.num_held_out}"
             )
-        checks.size("num_steps", self.num_steps)
+        checks.integer("num_steps", self.num_steps, 1)
         check_seeds(self.seeds)
         names = [condition.name for condition in self.conditions]
         if len(set(names)) < len(names):

@@ -45,7 +45,7 @@ def trained(
         >>> bool(loss(model) < 1e-3)
         True
     """
-    checks.size("num_steps", num_steps, least=2 if one_cycle else 1)
+    checks.integer("num_steps", num_steps, 2 if one_cycle else 1)
     with seeded(seed):
         model = make()
         optimizer = torch.optim.Adam(model.parameters(), lr=learning_rate)

@@ -35,7 +35,7 @@ class Layer(nn.Module):
         self, model_dim: int, num_heads: int, encoding: PositionEncoding, *, causal: bool = False
     ):
         super().__init__()
-        checks.size("model_dim", model_dim)
+        checks.integer("model_dim", model_dim, 1)
         checks.num_heads(num_heads)
         if model_dim % num_heads:
             raise ValueError(
@@ -114,8 +114,8 @@ class Transformer(nn.Module):
         causal: bool = False,
     ):
         super().__init__()
-        checks.size("vocab_size", vocab_size)
-        checks.size("num_layers", num_layers)
+        checks.integer("vocab_size", vocab_size, 1)
+        checks.integer("num_layers", num_layers, 1)
         encodings = _one_per_layer(encoding, num_layers)
         self.embedding = nn.Embedding(vocab_size, model_dim)
         self.layers = nn.ModuleList(

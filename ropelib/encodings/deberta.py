@@ -44,8 +44,8 @@ class Deberta(PositionEncoding):
     def __init__(self, num_heads: int, head_dim: int, span: int, *, as_released: bool = False):
         super().__init__()
         checks.num_heads(num_heads)
-        checks.size("head_dim", head_dim)
-        checks.size("span", span)
+        checks.integer("head_dim", head_dim, 1)
+        checks.integer("span", span, 1)
         model_dim = num_heads * head_dim
         self.num_heads, self.head_dim, self.span = num_heads, head_dim, span
         self.as_released = as_released

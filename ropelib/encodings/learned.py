@@ -30,8 +30,8 @@ class LearnedAbsolute(PositionEncoding):
 
     def __init__(self, max_seq_len: int, model_dim: int):
         super().__init__()
-        checks.size("max_seq_len", max_seq_len)
-        checks.size("model_dim", model_dim)
+        checks.integer("max_seq_len", max_seq_len, 1)
+        checks.integer("model_dim", model_dim, 1)
         self.table = nn.Parameter(0.02 * torch.randn(max_seq_len, model_dim))
 
     def embed(self, x: Tensor, position_ids: Tensor) -> Tensor:

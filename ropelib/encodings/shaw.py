@@ -37,8 +37,8 @@ class Shaw(PositionEncoding):
 
     def __init__(self, head_dim: int, max_distance: int, *, values: bool = True):
         super().__init__()
-        checks.size("head_dim", head_dim)
-        checks.size("max_distance", max_distance)
+        checks.integer("head_dim", head_dim, 1)
+        checks.integer("max_distance", max_distance, 1)
         self.max_distance = max_distance
         entries = 2 * max_distance + 1
         self.key_table = nn.Parameter(head_dim**-0.5 * torch.randn(entries, head_dim))

@@ -3,11 +3,10 @@
 import torch
 from torch import Tensor
 
+from ropelib import checks
 from ropelib.encodings.base import PositionEncoding
 from ropelib.frequencies import inv_freq
 from ropelib.rotation import cos_sin
-
-_LAYOUTS = ("interleaved", "half")
 
 
 def sinusoids(
@@ -51,7 +50,7 @@ def sinusoids(
         tensor([[0.0000, 1.0000, 0.0000, 1.0000],
                 [0.8415, 0.5403, 0.0100, 0.9999]])
     """
-    _check_layout(layout)
+    checks.layout("layout", layout)
     cos, sin = cos_sin(position_ids, inv_freq(model_dim, base), dtype=dtype)
     if layout == "half":
         return torch.cat([sin, cos], dim=-1)
@@ -85,7 +84,7 @@ def shift_matrix(
         >>> torch.allclose(shift_matrix(3, 8) @ code[0], code[1])
         True
     """
-    _check_layout(layout)
+    checks.layout("layout", layout)
     cos, sin = cos_sin([offset], inv_freq(model_dim, base), dtype=torch.float64)
     pairs = torch.arange(model_dim // 2)
     if layout == "interleaved":
@@ -123,7 +122,7 @@ class Sinusoidal(PositionEncoding):
     def __init__(self, model_dim: int, base: float = 10_000.0, layout: str = "interleaved"):
         super().__init__()
         inv_freq(model_dim, base)  # raises for what `embed` could not use
-        _check_layout(layout)
+        checks.layout("layout", layout)
         self.model_dim, self.base, self.layout = model_dim, base, layout
 
     def embed(self, x: Tensor, position_ids: Tensor) -> Tensor:
@@ -140,8 +139,3 @@ class Sinusoidal(PositionEncoding):
             raise ValueError(f"x must have width model_dim {self.model_dim}, got {x.shape[-1]}")
         code = sinusoids(position_ids, self.model_dim, base=self.base, layout=self.layout)
         return x + code.to(x)
-
-
-def _check_layout(layout: str) -> None:
-    if layout not in _LAYOUTS:
-        raise ValueError(f"layout must be one of {', '.join(_LAYOUTS)}, got {layout!r}")

@@ -76,8 +76,8 @@ def check_buckets(num_buckets: int, max_distance: int, bidirectional: bool) -> t
         >>> check_buckets(32, 128, True)
         (16, 8)
     """
-    checks.size("num_buckets", num_buckets, least=4 if bidirectional else 2)
-    checks.size("max_distance", max_distance)
+    checks.integer("num_buckets", num_buckets, 4 if bidirectional else 2)
+    checks.integer("max_distance", max_distance, 1)
     if bidirectional and num_buckets % 2:
         raise ValueError(f"num_buckets must be even, one half per direction, got {num_buckets}")
     per_direction = num_buckets // 2 if bidirectional else num_buckets

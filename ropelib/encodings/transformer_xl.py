@@ -46,7 +46,7 @@ class TransformerXL(PositionEncoding):
     ):
         super().__init__()
         checks.num_heads(num_heads)
-        checks.size("head_dim", head_dim)
+        checks.integer("head_dim", head_dim, 1)
         self.model_dim = num_heads * head_dim
         inv_freq(self.model_dim, base)  # raises for what `score_bias` could not use
         self.base, self.layout = base, layout

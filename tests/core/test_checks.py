@@ -10,8 +10,8 @@ import torch
 
 from ropelib import checks
 
-at_least_2 = functools.partial(checks.size, least=2)
-at_most_9 = functools.partial(checks.size, most=9)
+at_least_1, at_least_2 = (functools.partial(checks.integer, least=least) for least in (1, 2))
+at_most_9 = functools.partial(checks.integer, most=9)
 
 
 @pytest.mark.parametrize(
@@ -66,9 +66,9 @@ def test_a_text_is_printable_without_its_quotes():
         (checks.length, 1.0, TypeError, "x must be an integer, got 1.0"),
         (checks.length, False, TypeError, "x must be an integer, got False"),
         (checks.length, 0, ValueError, "x must be positive, got 0"),
-        (checks.size, True, TypeError, "x must be an integer, got True"),
-        (checks.size, "8", TypeError, "x must be an integer, got '8'"),
-        (checks.size, 0, ValueError, "x must be positive, got 0"),
+        (checks.integer, True, TypeError, "x must be an integer, got True"),
+        (checks.integer, "8", TypeError, "x must be an integer, got '8'"),
+        (at_least_1, 0, ValueError, "x must be positive, got 0"),
         (at_least_2, 1, ValueError, "x must be at least 2, got 1"),
         (at_most_9, 10, ValueError, "x must be at most 9, got 10"),
         (checks.length, 2**63, ValueError, "x must be at most 9223372036854775807, got 92233"),
@@ -87,7 +87,8 @@ def test_what_breaks_a_rule_is_refused_by_name_value_and_rule(rule, value, error
         (checks.factor, [1, 1.0]),
         (checks.share, [0, 1, 0.5]),
         (checks.length, [1, 2**63 - 1, np.int32(7)]),
-        (checks.size, [1, 2**63 - 1, np.int32(7)]),
+        (checks.integer, [-1, 10**30, np.int32(7)]),
+        (at_least_1, [1]),
         (at_least_2, [2]),
         (at_most_9, [1, 9]),
     ],
@@ -95,6 +96,10 @@ def test_what_breaks_a_rule_is_refused_by_name_value_and_rule(rule, value, error
 def test_the_edges_of_a_rule_keep_it(rule, values):
     for value in values:
         rule("x", value)
+
+
+def test_an_integer_comes_back_as_one_of_pythons():
+    assert type(checks.integer("x", np.int8(100))) is int
 
 
 def test_a_number_of_heads_is_a_size_within_reason():
