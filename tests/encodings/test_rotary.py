@@ -256,6 +256,15 @@ def test_heads_and_batch_may_be_missing_where_keys_stand_elsewhere(shape):
     torch.testing.assert_close(turned[1], module(k, k, ids)[1])
 
 
+def test_each_row_of_a_batch_may_stand_elsewhere():
+    q, k, _ = qkv()
+    rows = torch.stack((torch.arange(SEQ_LEN), 3 * torch.arange(SEQ_LEN) - 5))
+    encoding, module = Rotary(HEAD_DIM), RotaryEmbedding(HEAD_DIM, layout="interleaved")
+    turned = encoding.rotate(q, k, rows + 4, rows)
+    torch.testing.assert_close(turned[0], module(q, q, rows + 4)[0])
+    torch.testing.assert_close(turned[1], module(k, k, rows)[1])
+
+
 @pytest.mark.parametrize("other", [0, 1])
 def test_gradients_flow_to_queries_and_keys(other):
     q, k, v = (x.requires_grad_() for x in qkv())
