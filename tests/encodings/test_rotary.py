@@ -180,6 +180,19 @@ def test_a_longer_text_has_other_frequencies(name):
     torch.testing.assert_close(within, expected)
 
 
+@pytest.mark.parametrize("name", ["dynamic", "longrope"])
+def test_a_text_before_position_0_and_an_empty_one_have_the_shortest_length(name):
+    config, (q, k, v) = config_of(name), qkv()
+    encoding = Rotary.from_config(config)
+    before = torch.arange(SEQ_LEN) - 2 * SEQ_LEN
+    turned = RotaryEmbedding.from_config(config)(q, k, before, seq_len=1)
+    expected = scaled_dot_product_attention(*turned, v, enable_gqa=True)
+    output, _ = attend(encoding, q, k, v, key_position_ids=before)
+    torch.testing.assert_close(output, expected)
+    empty = [x[..., :0, :] for x in (q, k, v)]
+    assert attend(encoding, *empty)[0].shape == (2, HEADS, 0, HEAD_DIM)
+
+
 def test_deepseeks_softmax_factor_is_on_the_scale():
     transformers = pytest.importorskip("transformers")
     from transformers.models.deepseek_v3 import modeling_deepseek_v3 as deepseek
