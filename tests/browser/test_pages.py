@@ -9,7 +9,7 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 from browser import FRAMES, PHONE, WIDE, listen, open_page, settle_down, widgets_of
-from oracles import vectors_of, wrong_readouts
+from oracles import held_by, wrong_readouts
 from toc import CONTENT_PAGES, PAGES
 
 from ropebook import palette
@@ -182,10 +182,10 @@ def wrong_numbers(widgets):
     """What widgets report otherwise than ropelib, as they stand on the page and once moved."""
     wrong = []
     for widget in widgets:
-        wrong += wrong_readouts(widget, vectors_of(widget))
+        wrong += wrong_readouts(widget, held_by(widget))
         before = widget.snapshot()
         widget.slide(**dict.fromkeys(widget.sliders(), 0.6))
-        wrong += wrong_readouts(widget, vectors_of(widget))
+        wrong += wrong_readouts(widget, held_by(widget))
         if widget.snapshot() == before and widget.sliders():
             wrong.append(f"{widget} is dead: its sliders move nothing")
     return wrong

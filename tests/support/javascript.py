@@ -26,18 +26,24 @@ def node() -> str:
     return path
 
 
+def started(*arguments: str | os.PathLike, given: str = "", timeout: float = 300) -> str:
+    """Run Node in the folder of the widgets until it ends well; return what it wrote."""
+    done = subprocess.run(
+        [node(), *arguments],
+        cwd=WIDGETS,
+        input=given,
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+    )
+    assert done.returncode == 0, (done.stdout + done.stderr)[-4000:]
+    return done.stdout
+
+
 def run(program: str, given: Any, timeout: float = 300) -> Any:
     """Run an ES module that finds `given` under that name; return what it writes, read as JSON.
 
     Its imports are relative to the folder of the widgets: `import("./kit/kit.js")`.
     """
-    done = subprocess.run(
-        [node(), "--input-type=module", "-e", _READ + program],
-        cwd=WIDGETS,
-        input=json.dumps(given),
-        capture_output=True,
-        text=True,
-        timeout=timeout,
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
-    return json.loads(done.stdout)
+    module = ("--input-type=module", "-e", _READ + program)
+    return json.loads(started(*module, given=json.dumps(given), timeout=timeout))

@@ -27,6 +27,11 @@ def widget_classes():
     }
 
 
+def folder_of(name):
+    """The folder of a widget's class: `"RotationExplorer"` stands in `"rotation_explorer"`."""
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
+
+
 def page_of(*widgets):
     """Return the HTML of a page, as the book's build writes it, for widgets in their present state.
 

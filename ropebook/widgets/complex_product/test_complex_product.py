@@ -9,8 +9,14 @@ import traitlets
 
 pytest.importorskip("anywidget")
 
+from browser import watched
+from hands import drag
+from oracles import Oracle, held_by, wrong_readouts
+from refusals import assert_refused
+
 from ropebook.widgets import ComplexProduct
 from ropelib import apply_rotary, cos_sin
+from ropelib.reference import rotation_matrix
 
 PAIRS = [
     ([1.2, 0.5], [-0.9, 1.2]),
@@ -112,15 +118,110 @@ def test_the_picture_may_change_w_and_unit_at_once():
     ],
 )
 def test_the_product_refuses(name, value, message):
-    with pytest.raises(traitlets.TraitError, match=message):
-        ComplexProduct(**{name: value})
-    explorer = ComplexProduct()
-    before = getattr(explorer, name)
-    with pytest.raises(traitlets.TraitError, match=message):
-        setattr(explorer, name, value)
-    assert getattr(explorer, name) == before
+    assert_refused(ComplexProduct, name, value, message)
 
 
 @pytest.mark.parametrize("name", ["z", "w"])
 def test_the_product_takes_the_edge_of_its_rule(name):
     assert getattr(ComplexProduct(**{name: [0.0, -1.6]}), name) == [0.0, -1.6]
+
+
+# ---- what it must report ----
+
+
+def answers(inputs):
+    z, w = (torch.tensor(inputs[name], dtype=torch.float64) for name in ("z", "w"))
+
+    def angle(number):
+        return math.atan2(number[1], number[0]) if number.any() else math.nan
+
+    # Not by the rule for products: stretched by the length of w, turned by its angle.
+    turn = angle(w) if w.any() else 0.0
+    matrix = w.norm() * rotation_matrix(1.0, [turn], layout="interleaved")
+    numbers = {"z": z, "w": w, "product": matrix @ z}
+    return {
+        **{f"{name}_re": number[0].item() for name, number in numbers.items()},
+        **{f"{name}_im": number[1].item() for name, number in numbers.items()},
+        **{f"{name}_length": number.norm().item() for name, number in numbers.items()},
+        **{f"{name}_angle": angle(number) for name, number in numbers.items()},
+        **{f"matrix_{i}{j}": matrix[i, j].item() for i in (0, 1) for j in (0, 1)},
+        "determinant": torch.linalg.det(matrix).item(),
+    }
+
+
+ORACLE = Oracle(answers, held=("z", "w"))
+
+
+# ---- what it does when it is moved ----
+
+
+STOPS = {
+    "w_i": lambda z: 1j,
+    "w_minus_one": lambda z: -1,
+    "w_one_plus_i": lambda z: 1 + 1j,
+    "w_z": lambda z: z,
+    "w_conjugate": lambda z: z.conjugate(),
+}
+
+
+def test_stops_set_the_factor_that_they_name(on_scratch):
+    product = on_scratch("complex_product")
+    start = held_by(product)
+    product.control("unit").click()
+    for stop, factor in STOPS.items():
+        product.control(stop).click()
+        product.still()
+        w = complex(factor(complex(*start["z"])))
+        assert wrong_readouts(product, {"z": start["z"], "w": [w.real, w.imag]}) == []
+        assert product.control(stop).get_attribute("aria-pressed") == "true"
+        # A factor off the unit circle cannot leave the switch on.
+        assert product.control("unit").is_checked() == (stop in ("w_i", "w_minus_one"))
+    product.control("reset").click()
+    product.still()
+    assert wrong_readouts(product, start) == []
+
+
+def test_handles_of_a_product_obey_arrow_keys_and_the_unit_circle(on_scratch):
+    product = on_scratch("complex_product")
+    start = held_by(product)
+    z, w = (list(start[name]) for name in ("z", "w"))
+    for handle, number in (("z", z), ("w", w)):
+        product.control(handle).focus()
+        for key, axis, step in (("ArrowRight", 0, 0.1), ("Shift+ArrowDown", 1, -0.5)):
+            product.page.keyboard.press(key)
+            number[axis] += step
+    product.frames()
+    assert wrong_readouts(product, {"z": z, "w": w}) == []
+    product.control("unit").click()
+    angle = math.atan2(w[1], w[0])
+    product.control("w").focus()
+    for key, turn in (("ArrowRight", 5), ("ArrowDown", -5), ("Shift+ArrowUp", 25)):
+        product.page.keyboard.press(key)
+        product.frames()
+        angle += math.radians(turn)
+        on_circle = [math.cos(angle), math.sin(angle)]
+        assert wrong_readouts(product, {"z": z, "w": on_circle}) == []
+    product.reveal("w")
+    at = product.center("w")
+    drag(product.page, at, [at[0] + 150, at[1] - 20])
+    product.frames()
+    assert product.report("w_length") == pytest.approx(1, abs=1e-9)
+    assert product.report("w_angle") != pytest.approx(math.remainder(angle, math.tau), abs=0.1)
+    held = {"z": z, "w": [product.report("w_re"), product.report("w_im")]}
+    assert wrong_readouts(product, held) == []
+
+
+def test_lengths_hold_while_the_factor_runs_once_around(on_scratch):
+    product = on_scratch("complex_product")
+    product.control("unit").click()
+    product.frames()
+    names = ["w_length", "product_length", "z_angle", "w_angle", "product_angle"]
+    start = [product.report(name) for name in names]
+    frames = watched(product, "once_around", names, seconds=6.0)
+    product.still()
+    for shown in frames:
+        assert shown[:3] == pytest.approx(start[:3], abs=1e-9)
+        apart = shown[4] - shown[3] - shown[2]
+        assert math.remainder(apart, math.tau) == pytest.approx(0, abs=1e-9)
+    assert {round(frame[3]) for frame in frames} == {-3, -2, -1, 0, 1, 2, 3}, "not all around"
+    assert [product.report(name) for name in names] == pytest.approx(start, abs=1e-9)

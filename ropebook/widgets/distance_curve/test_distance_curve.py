@@ -2,22 +2,19 @@
 
 import math
 import random
-import re
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
 import torch
-import traitlets
 
 pytest.importorskip("anywidget")
 
 import javascript
+from oracles import Oracle
+from refusals import assert_refused
 
-from ropebook.widgets import DistanceCurve, base, bundle
+from ropebook.widgets import DistanceCurve
 from ropebook.widgets.distance_curve.widget import BASES, PRESETS
-
-SOURCE = Path(__file__).with_name("widget.js").read_text("utf-8")
 
 
 def test_it_starts_on_a_curve_that_rises_almost_every_second_step():
@@ -70,30 +67,7 @@ def test_the_tried_bases_are_twenty_to_a_tenfold():
     ],
 )
 def test_it_refuses(name, value, message):
-    with pytest.raises(traitlets.TraitError, match=message):
-        DistanceCurve(**{name: value})
-    curve = DistanceCurve()
-    before = getattr(curve, name)
-    with pytest.raises(traitlets.TraitError, match=message):
-        setattr(curve, name, value)
-    assert getattr(curve, name) == before
-
-
-def test_bundle_is_one_module_without_imports_or_addresses():
-    source = bundle.bundle("distance_curve")
-    assert not re.search(r"^\s*import\b", source, re.MULTILINE)
-    assert re.findall(r"https?://[^\"'\s]+", source) == ["http://www.w3.org/2000/svg"]
-
-
-def test_words_stand_in_the_table_only():
-    table, code = re.fullmatch(r"(.*?^};\n)(.*)", SOURCE, re.DOTALL | re.MULTILINE).groups()
-    used = {"title", *re.findall(r"\bwords\.(\w+)", code)}  # the frame reads the title
-    assert used == set(re.findall(r"^    (\w+):", table, re.MULTILINE))
-
-
-def test_every_synced_trait_is_read_by_the_picture():
-    for trait in set(DistanceCurve().keys) - set(base.RopeWidget().keys):
-        assert f'"{trait}"' in SOURCE or f'"{trait}"' in SOURCE, trait
+    assert_refused(DistanceCurve, name, value, message)
 
 
 _PROGRAM = """
@@ -129,3 +103,28 @@ def test_the_pictures_numbers_are_ropelibs_all_over_its_sliders():
         expected = [curve.curve[-1].item(), curve.bound[-1].item(), slowest]
         assert found[3:5] == pytest.approx(expected[:2], abs=1e-9), state
         assert found[5] == (None if slowest is None else pytest.approx(slowest, rel=1e-12)), state
+
+
+# ---- what it must report ----
+
+
+def answers(inputs):
+    whole = {name: round(inputs[name]) for name in ("head_dim", "context")}
+    curve = DistanceCurve(base=inputs["base"], kept=inputs["kept"], **whole)
+    return {
+        "rises": curve.rises,
+        "first_negative": math.nan if curve.first_negative is None else curve.first_negative,
+        "base_bound": math.nan if curve.base_bound is None else curve.base_bound,
+        "cosine_at_context": curve.curve[-1].item(),
+        "bound_at_context": curve.bound[-1].item(),
+        "wavelength_slowest": curve.slowest_wavelength or math.nan,
+        "turning_pairs": int((curve.inv_freq > 0).sum()),
+    }
+
+
+ORACLE = Oracle(
+    answers,
+    scales={"base": lambda power: 10**power, "context": lambda power: 2**power},
+    nearest={"base": 0.013},
+    wide_ranging="wavelength|^base$|^context$",
+)

@@ -1,18 +1,18 @@
 """The layout pairs in Python: what each seating does to a score, and what the widget refuses."""
 
 import math
-import re
-from pathlib import Path
 
 import pytest
 import torch
-import traitlets
 
 pytest.importorskip("anywidget")
 
+from browser import watched
+from oracles import Oracle, held_by, wrong_readouts
+from refusals import assert_refused
 
-from ropebook.widgets import LayoutPairs, base, bundle
-from ropelib import inv_freq, reference
+from ropebook.widgets import LayoutPairs
+from ropelib import convert_layout, inv_freq, reference
 
 LAYOUTS = ("interleaved", "half")
 # Entries of a vector in layout "interleaved", in the order in which "half" seats them.
@@ -100,13 +100,7 @@ def test_at_position_0_a_mix_does_not_show():
     ],
 )
 def test_the_widget_refuses(name, value, message):
-    with pytest.raises(traitlets.TraitError, match=message):
-        LayoutPairs(**{name: value})
-    pairs = LayoutPairs()
-    before = getattr(pairs, name)
-    with pytest.raises(traitlets.TraitError, match=message):
-        setattr(pairs, name, value)
-    assert getattr(pairs, name) == before
+    assert_refused(LayoutPairs, name, value, message)
 
 
 @pytest.mark.parametrize(
@@ -116,20 +110,65 @@ def test_the_widget_takes_the_edge_of_its_rules(name, value):
     assert getattr(LayoutPairs(**{name: value}), name) == value
 
 
-def test_words_stand_in_the_table_only():
-    source = Path(__file__).with_name("widget.js").read_text("utf-8")
-    table, code = re.fullmatch(r"(.*?^};\n)(.*)", source, re.DOTALL | re.MULTILINE).groups()
-    used = {"title", *re.findall(r"\bwords\.(\w+)", code)}  # the frame reads the title
-    assert used == set(re.findall(r"^    (\w+):", table, re.MULTILINE))
+# ---- what it must report ----
 
 
-def test_the_bundle_is_one_small_module_that_reads_every_trait():
-    source = bundle.bundle("layout_pairs")
-    assert re.findall(r"https?://[^\"'\s]+", source) == ["http://www.w3.org/2000/svg"]
-    assert len(source.encode()) < 40_000
-    own = set(LayoutPairs().keys) - set(base.RopeWidget().keys)
-    assert own == {
-        *("q_layout", "k_layout", "convert", "n", "distance", "q", "k"),
-        *("base", "max_position", "max_distance"),
+def answers(inputs):
+    n, distance = int(inputs["n"]), int(inputs["distance"])
+
+    def turned(name, position, layout, convert):
+        x = torch.tensor([inputs[name]], dtype=torch.float64)
+        if convert:
+            x = convert_layout(x, source="interleaved", target=layout)
+        return reference.rotate(x, [position], inv_freq(8, 100.0), layout=layout)[0]
+
+    def score_at(position, q_layout, k_layout, convert):
+        q = turned("q", position - distance, q_layout, convert)
+        return (q @ turned("k", position, k_layout, convert)).item()
+
+    seated = [inputs[name] for name in ("q_layout", "k_layout", "convert")]
+    score = score_at(n, *seated)
+    reference_score = score_at(n, "interleaved", "interleaved", False)
+    scores = [score_at(position, *seated) for position in range(25)]
+    return {
+        "score": score,
+        "reference": reference_score,
+        "error": score - reference_score,
+        "m": n - distance,
+        "drift": max(scores) - min(scores),
     }
-    assert all(f'"{trait}"' in source for trait in own)
+
+
+ORACLE = Oracle(answers, held=("q", "k", "q_layout", "k_layout", "convert"))
+
+
+# ---- what it does when it is moved ----
+
+
+STOPS = {
+    "both_interleaved": ("interleaved", "interleaved", False),
+    "both_half": ("half", "half", False),
+    "both_half_converted": ("half", "half", True),
+    "one_of_each": ("interleaved", "half", False),
+}
+
+
+def test_stops_of_the_layouts_seat_q_and_k_as_they_say(on_scratch):
+    pairs = on_scratch("layout_pairs")
+    held = held_by(pairs)
+    for stop, (q_layout, k_layout, convert) in STOPS.items():
+        pairs.control(stop).click()
+        pairs.frames()
+        assert pairs.control(stop).get_attribute("aria-pressed") == "true"
+        assert pairs.control("convert").is_checked() == convert
+        seated = {"q_layout": q_layout, "k_layout": k_layout, "convert": convert}
+        assert wrong_readouts(pairs, held | seated) == [], stop
+        frames = watched(pairs, "both_move", ["score", "n"], seconds=1.5)
+        assert len({n for _, n in frames}) > 10, "nothing moved"
+        scores = [score for score, _ in frames]
+        assert (max(scores) - min(scores) > 0.5) == (q_layout != k_layout), stop
+        pairs.control("both_move").click()
+        pairs.frames()
+    pairs.control("reset").click()
+    pairs.still()
+    assert wrong_readouts(pairs, held) == []

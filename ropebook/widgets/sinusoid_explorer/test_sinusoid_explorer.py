@@ -1,8 +1,6 @@
 """SinusoidExplorer's Python side: positions as clock readings, and their dot products."""
 
 import math
-import re
-from pathlib import Path
 
 import pytest
 import torch
@@ -10,12 +8,15 @@ import traitlets
 
 pytest.importorskip("anywidget")
 
-from ropebook.widgets import SinusoidExplorer, base, bundle
+from browser import watched
+from oracles import Oracle, held_by, wrong_readouts
+from refusals import assert_refused
+
+from ropebook.widgets import SinusoidExplorer
 from ropebook.widgets.sinusoid_explorer.widget import CODES
 from ropelib import inv_freq
 from ropelib.encodings.sinusoidal import sinusoids
-
-SOURCE = Path(__file__).with_name("widget.js").read_text("utf-8")
+from ropelib.frequencies import wavelength
 
 
 def test_it_starts_as_the_transformers_code_on_a_bump():
@@ -132,13 +133,7 @@ def test_a_picture_may_send_code_and_pair_together():
     ],
 )
 def test_it_refuses(name, value, message):
-    with pytest.raises(traitlets.TraitError, match=message):
-        SinusoidExplorer(**{name: value})
-    explorer = SinusoidExplorer()
-    before = getattr(explorer, name)
-    with pytest.raises(traitlets.TraitError, match=message):
-        setattr(explorer, name, value)
-    assert getattr(explorer, name) == before
+    assert_refused(SinusoidExplorer, name, value, message)
 
 
 def test_bits_have_no_eighth():
@@ -146,23 +141,99 @@ def test_bits_have_no_eighth():
         SinusoidExplorer(code="binary", pair=7)
 
 
-# ---- the picture ----
+# ---- what it must report ----
 
 
-def test_bundle_is_one_module_without_imports():
-    source = bundle.bundle("sinusoid_explorer")
-    assert not re.search(r"^\s*import\b", source, re.MULTILINE)
-    assert re.findall(r"https?://[^\"'\s]+", source) == ["http://www.w3.org/2000/svg"]
-    assert str(SinusoidExplorer._esm) == source
+def answers(inputs):
+    position, offset, pair = (int(inputs[name]) for name in ("position", "offset", "pair"))
+    kind, model_dim = inputs["code"], inputs["model_dim"]
+    frequencies = math.tau / 2.0 ** torch.arange(1, 8, dtype=torch.float64)
+    if kind == "transformer":
+        frequencies = inv_freq(model_dim)
+
+    def rows(positions):
+        if kind == "binary":
+            digits = [[int(bit) for bit in f"{p % 128:07b}"[::-1]] for p in positions.tolist()]
+            return 2 * torch.tensor(digits, dtype=torch.float64) - 1
+        if kind == "transformer":
+            return sinusoids(positions, model_dim, dtype=torch.float64)
+        angles = positions[:, None] * frequencies
+        return torch.stack((angles.sin(), angles.cos()), -1).flatten(-2)
+
+    here, there = rows(torch.tensor([position, position + offset]))
+    places = torch.arange(128)
+    products = (rows(places) * rows(places + offset)).sum(-1)
+    bits = kind == "binary"
+    return {
+        "inner": (here @ there).item(),
+        "inner_max": len(frequencies),
+        "elsewhere_low": products.min().item(),
+        "elsewhere_high": products.max().item(),
+        "other": position + offset,
+        "wavelength": wavelength(frequencies)[pair].item(),
+        "inv_freq": frequencies[pair].item(),
+        "turn": offset * frequencies[pair].item(),
+        "sin": math.nan if bits else here[2 * pair].item(),
+        "cos": math.nan if bits else here[2 * pair + 1].item(),
+        "bit": here[pair].item() if bits else math.nan,
+    }
 
 
-def test_words_stand_in_the_table_only():
-    table, code = re.fullmatch(r"(.*?^};\n)(.*)", SOURCE, re.DOTALL | re.MULTILINE).groups()
-    used = {"title", *re.findall(r"\bwords\.(\w+)", code)}  # the frame reads the title
-    assert used == set(re.findall(r"^    (\w+):", table, re.MULTILINE))
-    assert set(re.findall(r"^      (\w+): \"", table, re.MULTILINE)) >= set(CODES)
+ORACLE = Oracle(answers, held=("code", "model_dim"), wide_ranging="wavelength|inv_freq")
 
 
-def test_every_synced_trait_is_read_by_the_picture():
-    for trait in set(SinusoidExplorer().keys) - set(base.RopeWidget().keys):
-        assert f'"{trait}"' in SOURCE, trait
+# ---- what it does when it is moved ----
+
+
+@pytest.mark.parametrize("code", ["binary", "counter_waves", "transformer"])
+def test_only_the_counters_curve_moves_with_the_position(on_scratch, code):
+    explorer = on_scratch("sinusoid_explorer")
+    explorer.control(f"code_{code}").click()
+    held = {**held_by(explorer), "code": code}
+    curve = explorer.host.locator(".rope-sinusoid-curve")
+    explorer.slide(position=7 / 127, offset=65 / 128)  # from 7 on to 8
+    before = explorer.report("inner"), curve.get_attribute("d")
+    assert wrong_readouts(explorer, held) == []
+    explorer.control("position").press("ArrowRight")
+    explorer.frames()
+    after = explorer.report("inner"), curve.get_attribute("d")
+    assert wrong_readouts(explorer, held) == []
+    if code == "binary":
+        assert (before[0], after[0]) == (-1, 5) and before[1] != after[1]
+    else:
+        assert after[0] == pytest.approx(before[0], abs=1e-9) and before[1] == after[1]
+
+
+def test_the_inner_product_stays_in_every_frame_of_a_walk(on_scratch):
+    explorer = on_scratch("sinusoid_explorer")
+    explorer.control("code_transformer").press("Enter")
+    explorer.still()
+    inner = explorer.report("inner")
+    frames = watched(explorer, "walk_on", ["inner", "position", "other", "sin"], seconds=1.5)
+    assert len({position for _, position, _, _ in frames}) > 10, "nothing moved"
+    assert len({sin for *_, sin in frames}) > 10, "the hand stood still"
+    assert all(abs(shown - inner) <= 1e-9 for shown, *_ in frames)
+    assert len({round(other - position, 9) for _, position, other, _ in frames}) == 1
+
+
+def test_the_picture_takes_the_last_hand_of_a_code_with_fewer(on_scratch):
+    explorer = on_scratch("sinusoid_explorer")
+    for code, slowest in [("transformer", explorer.state["model_dim"] // 2 - 1), ("binary", 6)]:
+        explorer.control(f"code_{code}").click()
+        explorer.control("slowest_hand").click()
+        explorer.frames()
+        assert explorer.report("pair") == slowest
+        explorer.control("code_counter_waves").click()
+        explorer.frames()
+        assert explorer.report("pair") == 6
+        held = {**held_by(explorer), "code": "counter_waves"}
+        assert wrong_readouts(explorer, held) == []
+
+
+def test_a_slider_that_changes_its_words_stays_a_slider(on_scratch):
+    widget = on_scratch("sinusoid_explorer")
+    slider = widget.page.locator("input[data-control=pair]")
+    assert slider.aria_snapshot().startswith('- slider "pair"')
+    widget.page.evaluate("model.set('code', 'binary')")
+    widget.frames()
+    assert slider.aria_snapshot().startswith('- slider "bit"')

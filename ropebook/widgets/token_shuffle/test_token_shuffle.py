@@ -2,8 +2,6 @@
 
 import itertools
 import math
-import re
-from pathlib import Path
 
 import pytest
 import torch
@@ -11,7 +9,13 @@ import traitlets
 
 pytest.importorskip("anywidget")
 
-from ropebook.widgets import TokenShuffle, base, bundle
+from browser import PHONE
+from hands import drag
+from oracles import Oracle, wrong_readouts
+from refusals import assert_refused
+from scratch import page_of
+
+from ropebook.widgets import TokenShuffle
 from ropebook.widgets.token_shuffle.widget import (
     KEY_MATRIX,
     QUERY_MATRIX,
@@ -19,6 +23,8 @@ from ropebook.widgets.token_shuffle.widget import (
     VALUE_MATRIX,
     swapped,
 )
+from ropelib.attention import attend
+from ropelib.encodings import NoPosition, sinusoids
 
 SWITCHES = list(itertools.product([False, True], repeat=2))
 
@@ -128,13 +134,7 @@ def test_no_shuffle_is_the_original_order():
     ],
 )
 def test_refuses(name, value, message):
-    with pytest.raises(traitlets.TraitError, match=message):
-        TokenShuffle(**{name: value})
-    shuffle = TokenShuffle()
-    before = getattr(shuffle, name)
-    with pytest.raises(traitlets.TraitError, match=message):
-        setattr(shuffle, name, value)
-    assert getattr(shuffle, name) == before
+    assert_refused(TokenShuffle, name, value, message)
 
 
 @pytest.mark.parametrize("name", ["sentences", "query_matrix", "key_matrix", "value_matrix"])
@@ -170,16 +170,169 @@ def test_nothing_jumps_in_height_whatever_the_font(on_scratch, width, spacing):
     assert len(heights) == 1, heights
 
 
-def test_words_stand_in_the_table_only():
-    source = Path(__file__).with_name("widget.js").read_text("utf-8")
-    table, code = re.fullmatch(r"(.*?^};\n)(.*)", source, re.DOTALL | re.MULTILINE).groups()
-    used = {"title", *re.findall(r"(?<![\w.])words\.(\w+)", code)}  # the frame reads the title
-    assert used == set(re.findall(r"^    (\w+):", table, re.MULTILINE))
+# ---- what it must report ----
 
 
-def test_the_picture_reads_every_synced_trait_and_is_one_small_module():
-    source = bundle.bundle("token_shuffle")
-    for trait in set(TokenShuffle().keys) - set(base.RopeWidget().keys):
-        assert f'"{trait}"' in source, trait
-    assert re.findall(r"https?://[^\"'\s]+", source) == ["http://www.w3.org/2000/svg"]
-    assert "fetch(" not in source and len(source.encode()) < 45_000
+def answers(inputs):
+    order = inputs["order"]
+    embeddings = SENTENCES[inputs["sentence"]]["embeddings"]
+    matrices = QUERY_MATRIX, KEY_MATRIX, VALUE_MATRIX
+
+    def read(words):
+        x = torch.tensor(embeddings, dtype=torch.float64)[words]
+        x = x + inputs["positions"] * sinusoids(torch.arange(len(words)), 2, dtype=torch.float64)
+        q, k, v = (x @ torch.tensor(matrix, dtype=torch.float64).T for matrix in matrices)
+        return attend(NoPosition(), q, k, v, causal=inputs["causal"])
+
+    outputs, weights = read(order)
+    original, _ = read(sorted(order))
+    pooled = outputs.mean(dim=0)
+    return {
+        "output_x": outputs[:, 0].tolist(),
+        "output_y": outputs[:, 1].tolist(),
+        "weight": weights.flatten().tolist(),
+        "change": (outputs - original[order]).abs().max().item(),
+        "pooled_x": pooled[0].item(),
+        "pooled_y": pooled[1].item(),
+        "pooled_change": (pooled - original.mean(dim=0)).abs().max().item(),
+    }
+
+
+ORACLE = Oracle(answers, held=("sentence", "order", "positions", "causal"))
+
+
+# ---- what it does when it is moved ----
+
+
+def words_of(shuffle):
+    """The words as they stand on the screen, from left to right."""
+    return shuffle.host.evaluate(
+        """(host) => [...host.querySelectorAll("[role=slider]")]
+          .sort((a, b) => a.getBoundingClientRect().x - b.getBoundingClientRect().x)
+          .map((tile) => tile.querySelector("text").textContent)"""
+    )
+
+
+def test_stops_and_switches_of_the_shuffle_report_what_ropelib_gives(on_scratch):
+    shuffle = on_scratch("token_shuffle")
+    for name, sentence in SENTENCES.items():
+        choice = shuffle.control("sentence").get_by_role("radio", name=" ".join(sentence["words"]))
+        choice.click()
+        for switch in ("positions", "causal", "positions", "causal"):
+            shuffle.control("original").click()
+            orders = [("swap", swapped(name)), *(("shuffle", o) for o in sentence["shuffles"])]
+            orders.append(("original", sorted(swapped(name))))
+            for button, order in orders:
+                shuffle.control(button).click()
+                shuffle.frames()
+                inputs = {"sentence": name, "order": order}
+                inputs |= {s: shuffle.control(s).is_checked() for s in ("positions", "causal")}
+                assert wrong_readouts(shuffle, inputs) == [], button
+                shuffle.still()
+                assert words_of(shuffle) == [sentence["words"][word] for word in order]
+                moved = button != "original" and (inputs["positions"] or inputs["causal"])
+                statuses = shuffle.host.locator(".rope-tokens-status").all_text_contents()
+                assert ("changed" in statuses) == moved
+            shuffle.control(switch).click()
+
+
+def test_keys_and_pointer_move_a_word_and_the_focus_goes_with_it(on_scratch):
+    shuffle = on_scratch("token_shuffle")
+    state = {"sentence": "chinese", "order": [0, 1, 2], "positions": True, "causal": False}
+    shuffle.control("original").click()
+    shuffle.control("positions").click()
+    shuffle.control("tile_0").focus()
+    for key, order, place in [
+        ("ArrowRight", [1, 0, 2], 1),
+        ("ArrowRight", [1, 2, 0], 2),
+        ("ArrowRight", [1, 2, 0], 2),
+        ("ArrowLeft", [1, 0, 2], 1),
+        ("Home", [0, 1, 2], 0),
+        ("End", [1, 2, 0], 2),
+    ]:
+        shuffle.page.keyboard.press(key)
+        shuffle.frames()
+        assert wrong_readouts(shuffle, state | {"order": order}) == [], key
+        focused = shuffle.page.evaluate("document.activeElement.dataset.control")
+        assert focused == f"tile_{place}"
+    shuffle.reveal("tile_0")
+    start, end = shuffle.center("tile_0"), shuffle.center("tile_2")
+    drag(shuffle.page, start, [end[0] + 20, end[1] + 40])
+    shuffle.still()
+    assert words_of(shuffle) == ["你", "我", "喜欢"]
+    assert wrong_readouts(shuffle, state | {"order": [2, 0, 1]}) == []
+
+
+def test_a_finger_drags_a_word_and_scrolls_beside_it(on_scratch):
+    touch = {"size": PHONE, "has_touch": True, "is_mobile": True}
+    shuffle = on_scratch("token_shuffle", **touch)
+    shuffle.control("original").tap()
+    shuffle.reveal("tile_0")
+    start, end = shuffle.center("tile_0"), shuffle.center("tile_2")
+    drag(shuffle.page, start, [end[0], end[1] + 150], touch=True)
+    shuffle.still()
+    assert words_of(shuffle) == ["喜欢", "你", "我"]
+    before = shuffle.page.evaluate("scrollY")
+    drag(shuffle.page, [start[0], start[1] + 90], [start[0], start[1] - 60], touch=True)
+    shuffle.page.wait_for_function("(least) => scrollY > least", arg=before + 50)
+    assert words_of(shuffle) == ["喜欢", "你", "我"]
+
+
+def test_another_sentence_chosen_while_words_travel_begins_at_rest(chromium, tmp_path):
+    address = tmp_path / "index.html"
+    address.write_text(page_of(TokenShuffle()), encoding="utf-8")
+    context = chromium.new_context(reduced_motion="no-preference", offline=True)
+    page = context.new_page()
+    page.goto(address.as_uri())
+    page.wait_for_selector(".rope-widget")
+    # Each frame's transforms, until well after the first motion would have come to its end.
+    seen = page.evaluate(
+        """async () => {
+          const frame = () => new Promise((done) => requestAnimationFrame(done));
+          const look = () => [...document.querySelectorAll(".rope-tokens [transform]")]
+            .map((node) => node.getAttribute("transform"));
+          document.querySelector("[data-control=swap]").click();
+          const before = look();
+          while (String(look()) === String(before)) await frame();
+          document.querySelector("[role=radio][aria-checked=false]").click();
+          await frame();
+          await frame();
+          const seen = [look()];
+          for (const end = performance.now() + 600; performance.now() < end; await frame()) {
+            seen.push(look());
+          }
+          return seen;
+        }"""
+    )
+    context.close()
+    assert "NaN" not in str(seen)
+    assert all(look == seen[0] for look in seen), "the new sentence moves by itself"
+
+
+def test_a_word_in_the_hand_is_put_down_when_the_sentence_changes(chromium, tmp_path):
+    address = tmp_path / "index.html"
+    address.write_text(page_of(TokenShuffle()), encoding="utf-8")
+    context = chromium.new_context(viewport={"width": 800, "height": 1200}, offline=True)
+    page = context.new_page()
+    page.goto(address.as_uri())
+    page.evaluate(
+        """() => {
+          model.set("sentence", "english");
+          model.set("order", [0, 1, 2, 3, 4]);
+        }"""
+    )
+    tile = page.locator("[data-control=tile_0]")
+    box = tile.bounding_box()
+    page.mouse.move(box["x"] + 20, box["y"] + 20)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 40, box["y"] + 20)
+    page.evaluate(
+        """() => {
+          model.set("sentence", "chinese");
+          model.set("order", [0, 1, 2]);
+        }"""
+    )
+    page.mouse.move(box["x"] + 600, box["y"] + 20)
+    page.mouse.up()
+    assert page.evaluate("model.get('order')") == [0, 1, 2]
+    context.close()

@@ -1,20 +1,21 @@
 """The head whose values may turn: its Python side against explicit matrices, its source."""
 
 import math
-import re
-from pathlib import Path
 
 import pytest
 import torch
-import traitlets
 
 pytest.importorskip("anywidget")
 
-from ropebook.widgets import ValueRotation, base, bundle
-from ropebook.widgets.value_rotation.widget import KEYS, QUERIES, VALUES, WAYS
-from ropelib import reference
+from browser import watched
+from oracles import Oracle, wrong_readouts
+from refusals import assert_refused
 
-SOURCE = Path(__file__).with_name("widget.js").read_text("utf-8")
+from ropebook.widgets import ValueRotation
+from ropebook.widgets.value_rotation.widget import KEYS, QUERIES, VALUES, WAYS
+from ropelib import apply_rotary, cos_sin, reference
+from ropelib.attention import attend
+from ropelib.encodings import NoPosition
 
 
 def by_matrices(head):
@@ -98,9 +99,7 @@ def test_no_word_takes_all_and_no_output_is_short_at_the_start():
     ],
 )
 def test_it_refuses(name, value, message):
-    head = ValueRotation()
-    with pytest.raises(traitlets.TraitError, match=message):
-        setattr(head, name, value)
+    assert_refused(ValueRotation, name, value, message)
 
 
 def test_it_takes_the_edges():
@@ -108,21 +107,59 @@ def test_it_takes_the_edges():
     assert head.weights.shape == (5,)
 
 
-# ---- the source ----
+# ---- what it must report ----
 
 
-def test_words_stand_in_the_table_only():
-    table, code = re.fullmatch(r"(.*?^};\n)(.*)", SOURCE, re.DOTALL | re.MULTILINE).groups()
-    used = {"title", *re.findall(r"\bwords\.(\w+)", code)}  # the frame reads the title
-    assert used == set(re.findall(r"^    (\w+):", table, re.MULTILINE))
+def answers(inputs):
+    turn = torch.tensor([inputs["theta"]], dtype=torch.float64)
+    q, k, v = (torch.tensor(x, dtype=torch.float64) for x in (QUERIES, KEYS, VALUES))
+
+    def head_output(way, shift):
+        cos, sin = cos_sin(torch.arange(5) + shift, turn, dtype=torch.float64)
+        q_, k_, v_ = (apply_rotary(x, cos, sin, layout="interleaved") for x in (q, k, v))
+        output, weights = attend(NoPosition(), q_, k_, v if way == "alone" else v_)
+        if way == "turned_back":
+            output = apply_rotary(output, cos, -sin, layout="interleaved")
+        return output[int(inputs["query"])], weights[int(inputs["query"])]
+
+    shift = int(inputs["shift"])
+    output, weights = head_output(inputs["values"], shift)
+    return {
+        "weight": weights.tolist(),
+        "output_x": output[0].item(),
+        "output_y": output[1].item(),
+        "output_angle": math.atan2(output[1].item(), output[0].item()),
+        "output_length": output.norm().item(),
+        "change": (output - head_output(inputs["values"], 0)[0]).norm().item(),
+        "gap": (output - head_output("alone", shift)[0]).norm().item(),
+    }
 
 
-def test_the_bundle_is_small_and_imports_nothing():
-    bundled = bundle.bundle("value_rotation")
-    assert len(bundled.encode()) < 40_000
-    assert not re.search(r"^\s*import\b", bundled, re.MULTILINE)
+ORACLE = Oracle(answers, held=("values",), scales={"theta": math.radians})
 
 
-def test_every_synced_trait_is_read_by_the_picture():
-    for trait in set(ValueRotation().keys) - set(base.RopeWidget().keys):
-        assert f'"{trait}"' in SOURCE, trait
+# ---- what it does when it is moved ----
+
+
+@pytest.mark.parametrize(
+    ("way", "spins"), [("alone", False), ("turned", True), ("turned_back", False)]
+)
+def test_only_turned_values_make_the_output_spin(on_scratch, way, spins):
+    head = on_scratch("value_rotation")
+    ways = head.control("values").locator("[role=radio]")
+    ways.nth(["alone", "turned", "turned_back"].index(way)).click()
+    head.frames()
+    assert wrong_readouts(head, {"values": way}) == []
+    frames = watched(head, "push_on", ["shift", "change"], seconds=1.5)
+    assert len({shift for shift, _ in frames}) > 10, "nothing moved"
+    changes = [change for _, change in frames]
+    assert (max(changes) - min(changes) > 0.5) == spins
+    assert spins or max(changes) < 1e-9
+
+
+def test_sliders_of_one_row_stand_at_one_height(on_scratch):
+    widget = on_scratch("value_rotation")  # two labels of its row take two lines in wide letters
+    widget.page.evaluate("() => { document.body.style.letterSpacing = '0.1em' }")
+    widget.frames()
+    tops = {round(widget.control(name).bounding_box()["y"]) for name in widget.sliders()}
+    assert len(tops) == 1 and len(widget.sliders()) == 3

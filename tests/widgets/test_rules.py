@@ -1,0 +1,106 @@
+"""What holds for every widget on disk, read from its folder and asked of its Python class."""
+
+import math
+import re
+
+import javascript
+import pytest
+
+pytest.importorskip("anywidget")
+
+import traitlets
+from javascript import WIDGETS
+from refusals import assert_refused
+from scratch import widget_classes
+
+from ropebook.widgets import base
+
+CLASSES = widget_classes()
+MOST_BYTES = 85_000  # the largest inlines three files of its own; a page of the book has 500 kB
+_SENTENCE = re.compile(r"(?<![\w-])[A-Za-z]{2,}[,.]? [a-z]{2,}(?![\w-])")
+# How a clash of widths names a rule that has no key in config.json, as RopeConfig's error does.
+_SAID_BY_THE_READER = {"half of the head"}
+
+
+def sources(name):
+    """The JavaScript of a widget's own folder: its words, and all the rest of it, as two texts."""
+    text = "".join(path.read_text("utf-8") for path in sorted((WIDGETS / name).glob("*.js")))
+    (table,) = re.findall(r"^(?:export )?const WORDS = {.*?^};\n", text, re.DOTALL | re.MULTILINE)
+    return table, re.sub(r"^\s*//.*$", "", text.replace(table, ""), flags=re.MULTILINE)
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_every_word_of_the_table_is_used_and_every_word_used_stands_there(name):
+    table, code = sources(name)
+    listed = set(re.findall(r"^    (\w+):", table, re.MULTILINE))
+    spoken = set(re.findall(r"(?<![\w.])words\.(\w+)", code))
+    assert spoken <= listed
+    # Sentences about what was read are found in their tables by name: `words[table][code]`.
+    named = set(re.findall(r'"(\w+)"', code)) if "words[" in code else set()
+    assert listed <= spoken | named
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_no_words_stand_outside_the_table(name):
+    _, code = sources(name)
+    literals = re.findall(r'"((?:[^"\\\n]|\\.)*)"|`((?:[^`\\]|\\.)*)`', code)
+    said = [plain or re.sub(r"\$\{[^}]*\}", "", filled) for plain, filled in literals]
+    assert {text for text in said if _SENTENCE.search(text)} <= _SAID_BY_THE_READER
+    labels = r'\b(?:label|title|description|"aria-label"):\s*["`]\w.*|\bsetText\([^,]+, ["`]\w.*'
+    assert re.findall(labels, code) == []
+
+
+_PROGRAM = """
+const { default: widget } = await import("data:text/javascript," + encodeURIComponent(given));
+console.log(JSON.stringify(typeof widget.render));
+"""
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_the_bundle_is_one_small_module_without_imports_or_addresses(name):
+    source = base.bundle(name)
+    assert str(CLASSES[name]._esm) == source
+    assert not re.search(r"^\s*import\b|\bimport\(|\bfetch\(", source, re.MULTILINE)
+    assert set(re.findall(r"https?://[^\"'\s]+", source)) == {"http://www.w3.org/2000/svg"}
+    assert len(source.encode()) < MOST_BYTES
+    assert javascript.run(_PROGRAM, source) == "function"
+
+
+def own_traits(name):
+    """The traits of a widget that Python and the picture share and that a cell may set."""
+    widget = CLASSES[name]()
+    shared = sorted(set(widget.keys) - set(base.RopeWidget().keys))
+    return {
+        key: trait
+        for key, trait in widget.traits().items()
+        if key in shared and not trait.read_only
+    }
+
+
+def traits_of(*kinds):
+    """All (widget, trait) of some kinds, in one order on every run."""
+    found = [(name, key, trait) for name in CLASSES for key, trait in own_traits(name).items()]
+    return [(name, key) for name, key, trait in found if isinstance(trait, kinds)]
+
+
+@pytest.mark.parametrize(("name", "key"), traits_of(traitlets.Int, traitlets.Float), ids="-".join)
+def test_a_number_far_beyond_its_rule_is_refused_with_rule_and_value(name, key):
+    whole = isinstance(own_traits(name)[key], traitlets.Int)
+    for value in [-(10**9)] if whole else [-1e9, math.nan]:
+        message = rf"^{key} must (?!.*None).*got {re.escape(str(value))}$"
+        assert_refused(CLASSES[name], key, value, message)
+
+
+@pytest.mark.parametrize(("name", "key"), traits_of(traitlets.List), ids="-".join)
+def test_an_empty_list_is_refused_with_rule_and_value(name, key):
+    assert_refused(CLASSES[name], key, [], rf"^{key} must .*got (\[\]|0)$")
+
+
+ANY_TEXT = ("config", "layer_type")  # what cannot be read stays, and its mistake is shown
+CHOICES = [(name, key) for name, key in traits_of(traitlets.Unicode) if key not in ANY_TEXT]
+
+
+@pytest.mark.parametrize(("name", "key"), CHOICES, ids="-".join)
+def test_an_unknown_choice_is_refused_and_the_known_ones_named(name, key):
+    known = re.escape(getattr(CLASSES[name](), key))
+    assert_refused(CLASSES[name], key, "?", rf"^{key} must be .*{known}.*, got '\?'$")
