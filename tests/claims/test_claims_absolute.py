@@ -46,7 +46,7 @@ def spread(values):
 
 @pytest.mark.parametrize("d", [4, 64, 512])
 def test_the_code_is_a_sine_and_a_cosine_per_pair_of_one_frequency(d):
-    """S000-9, S001-3, S001-4, true; S000-10, imprecise: i counts pairs, not dimensions."""
+    """True; but i counts pairs, not dimensions."""
     for place in (0, 1, 17, 1000):
         code = codes(torch.tensor([place]), d)[0].tolist()
         for i in range(d // 2):
@@ -56,7 +56,7 @@ def test_the_code_is_a_sine_and_a_cosine_per_pair_of_one_frequency(d):
 
 
 def test_the_dimension_in_the_exponent_leaves_no_pair_and_no_shift():
-    """S002-9, false, with the formula by pair as its control."""
+    """False, with the formula by pair as its control."""
     places = torch.arange(64)
     for code, is_right in ((codes, True), (by_dimension, False)):
         here, there = code(places, 8, 100.0), code(places + 5, 8, 100.0)
@@ -67,7 +67,7 @@ def test_the_dimension_in_the_exponent_leaves_no_pair_and_no_shift():
 
 
 def test_the_dimension_in_the_exponent_stretches_the_wavelengths_almost_to_the_square():
-    """S002-9, false."""
+    """The sources say otherwise: false."""
     slowest_by_pair = 1 / inv_freq(512)[-1]
     assert 9000 < slowest_by_pair < 10_000
     code = by_dimension(torch.tensor([10**5]), 512)[0]
@@ -79,19 +79,19 @@ def test_the_dimension_in_the_exponent_stretches_the_wavelengths_almost_to_the_s
     ("d", "least"), [(2, 1e-5), (8, 0.6), (32, 1.1), (128, 1.9)], ids=lambda x: str(x)
 )
 def test_no_two_places_share_a_code(d, least):
-    """S000-11, S001-7, true; one pair alone is unique by little, several by much."""
+    """True; one pair alone is unique by little, several by much."""
     assert torch.pdist(codes(torch.arange(1024), d)).min() > least
 
 
 def test_fractions_of_the_length_change_with_the_length_and_sinusoids_do_not():
-    """S001-5, S001-8, true."""
+    """As the sources say."""
     assert 5 / (11 - 1) != 5 / (21 - 1)
     short, long = codes(torch.arange(11)), codes(torch.arange(21))
     assert torch.equal(short, long[:11])
 
 
 def test_raw_integers_outgrow_every_word():
-    """S001-6, true; the sinusoids' length is sqrt(d / 2) everywhere."""
+    """True; the sinusoids' length is sqrt(d / 2) everywhere."""
     places = torch.arange(4096)
     assert places[-1] > 100 * 64**0.5
     lengths = codes(places).norm(dim=-1)
@@ -99,7 +99,7 @@ def test_raw_integers_outgrow_every_word():
 
 
 def test_the_binary_table_counts_and_its_lowest_digit_alternates_fastest():
-    """S001-9, S001-10, true."""
+    """As the sources say."""
     table = [bits(place) for place in range(16)]
     assert [sum(bit << i for i, bit in enumerate(row)) for row in table] == list(range(16))
     changes = [sum(a[i] != b[i] for a, b in itertools.pairwise(table)) for i in range(4)]
@@ -107,7 +107,7 @@ def test_the_binary_table_counts_and_its_lowest_digit_alternates_fastest():
 
 
 def test_sinusoids_are_like_the_binary_counter_and_are_not_it():
-    """S001-11, imprecise: the ratio of periods is 2 there and base ** (2 / d) here."""
+    """Imprecise: the ratio of periods is 2 there and base ** (2 / d) here."""
     for i in range(4):
         wave = [-math.sin(2 * math.pi * (place + 0.5) / 2 ** (i + 1)) for place in range(16)]
         assert [int(height > 0) for height in wave] == [bits(place)[i] for place in range(16)]
@@ -117,14 +117,14 @@ def test_sinusoids_are_like_the_binary_counter_and_are_not_it():
 
 
 def test_neighbors_are_most_alike_among_near_places():
-    """S001-19, true: wherever one stands, one step on is more alike than two or more."""
+    """True: wherever one stands, one step on is more alike than two or more."""
     products = codes(torch.arange(256), 512) @ codes(torch.arange(256), 512).T
     for step in range(2, 64):
         assert products.diagonal(1).min() > products.diagonal(step).max()
 
 
 def test_moving_on_is_one_linear_map_of_turns():
-    """S001-20's mathematics, S001-32, S001-33, S001-88, true."""
+    """As the sources say."""
     angles = sp.symbols("i j", real=True)
     for function in (sp.sin, sp.cos):
         i, j = angles
@@ -142,7 +142,7 @@ def test_moving_on_is_one_linear_map_of_turns():
 
 
 def test_bare_codes_know_the_distance_and_projected_ones_lose_the_guarantee():
-    """S000-12, S004-3, imprecise; S001-25, its first half: what is relative is implicit."""
+    """Imprecise: codes do know distances, implicitly."""
     code = codes(torch.arange(128))
     generator = torch.Generator().manual_seed(0)
     to_q, to_k = torch.randn(2, 64, 16, generator=generator, dtype=torch.float64) / 8
@@ -154,7 +154,7 @@ def test_bare_codes_know_the_distance_and_projected_ones_lose_the_guarantee():
 
 
 def test_the_dot_product_fades_on_average_and_has_no_limit():
-    """S001-26, imprecise."""
+    """The sources say it imprecisely."""
     walk = likeness(torch.arange(2001), 128)
     assert 900 < (walk.diff() > 0).sum() < 1100, "about every second step away is a step up"
     decades = [likeness(torch.arange(10**i, 10 ** (i + 1)), 128).mean() for i in range(4)]
@@ -164,7 +164,7 @@ def test_the_dot_product_fades_on_average_and_has_no_limit():
 
 
 def test_sinusoids_are_defined_everywhere_and_a_table_is_not():
-    """S000-14, false; S001-36, S001-31's premise, true; S000-13 is about training."""
+    """A table ends; that sinusoids end too is false. What a model does with them is open."""
     anywhere = torch.tensor([2.5, -3.0, 1e7])
     assert sinusoids(anywhere, 64).isfinite().all()
     with pytest.raises(ValueError, match="no row in a learned table of 512"):
@@ -172,7 +172,7 @@ def test_sinusoids_are_defined_everywhere_and_a_table_is_not():
 
 
 def test_later_dimensions_are_near_0_and_1_only_for_slow_hands_at_early_places():
-    """S001-30, imprecise."""
+    """The sources say it imprecisely."""
 
     def share(place):
         code = codes(torch.tensor([place]), 512)[0].unflatten(0, (-1, 2))
@@ -184,7 +184,7 @@ def test_later_dimensions_are_near_0_and_1_only_for_slow_hands_at_early_places()
 
 
 def test_the_codes_are_added_to_the_words_and_depend_on_the_place_alone():
-    """S000-8, S001-27, S001-34, S002-8, true; S002-10, imprecise: W is one constant matrix."""
+    """True; and W is one constant matrix."""
     generator = torch.Generator().manual_seed(0)
     words, other = torch.randn(2, 5, 8, generator=generator)
     places = torch.tensor([3, 1, 4, 0, 2])
@@ -196,7 +196,7 @@ def test_the_codes_are_added_to_the_words_and_depend_on_the_place_alone():
 
 
 def test_adding_costs_one_row_per_word_and_relative_schemes_one_number_per_pair():
-    """S001-29, true: an absolute encoding leaves the scores alone."""
+    """True: an absolute encoding leaves the scores alone."""
 
     def hooks(kind):
         return {hook for hook in vars(PositionEncoding) if hook in vars(kind)} - {"__init__"}
@@ -207,7 +207,7 @@ def test_adding_costs_one_row_per_word_and_relative_schemes_one_number_per_pair(
 
 
 def test_appending_contains_adding_and_needs_more_parameters():
-    """S001-12, S001-18, true."""
+    """As the sources say."""
     generator = torch.Generator().manual_seed(0)
     word, code = torch.randn(2, 8, generator=generator)
     blocks = torch.randn(2, 4, 8, generator=generator)
@@ -221,7 +221,7 @@ def test_appending_contains_adding_and_needs_more_parameters():
 
 
 def test_the_joint_matrix_has_the_rank_of_the_head_at_most():
-    """S001-13, imprecise; S002-47: with one head, W is d x d."""
+    """Imprecise; with one head, W is d x d."""
     generator = torch.Generator().manual_seed(0)
     to_q, to_k = torch.randn(2, 64, 512, generator=generator, dtype=torch.float64)
     x, y = torch.randn(2, 512, generator=generator, dtype=torch.float64)
@@ -230,7 +230,7 @@ def test_the_joint_matrix_has_the_rank_of_the_head_at_most():
 
 
 def test_the_score_is_the_sum_of_four_terms():
-    """S001-14, true; S001-15, its mathematics: one joint matrix in all four."""
+    """True, with one joint matrix in all four."""
     generator = torch.Generator().manual_seed(0)
     x, y, e, f = torch.randn(4, 32, generator=generator, dtype=torch.float64)
     joint = torch.randn(32, 32, generator=generator, dtype=torch.float64)
@@ -239,7 +239,7 @@ def test_the_score_is_the_sum_of_four_terms():
 
 
 def test_random_directions_are_nearly_orthogonal_and_codes_use_few():
-    """S001-16, true; S001-17, S001-89 stay open: trained words are not measured here."""
+    """True of random ones; trained words are not measured here."""
     generator = torch.Generator().manual_seed(0)
     for d in (64, 512, 2048):
         a, b = torch.randn(2, 3000, d, generator=generator)
@@ -250,7 +250,7 @@ def test_random_directions_are_nearly_orthogonal_and_codes_use_few():
 
 
 def test_detr_has_fixed_sines_for_places_and_learns_its_queries():
-    """S001-35, false; S001-28, S004-2: both kinds, sinusoidal and learned, are in use."""
+    """False that it learns them; both kinds, sinusoidal and learned, are in use."""
     from transformers import BertConfig, DetrConfig, GPT2Config
     from transformers.models.detr.modeling_detr import DetrSinePositionEmbedding
 
@@ -260,7 +260,7 @@ def test_detr_has_fixed_sines_for_places_and_learns_its_queries():
 
 
 def test_a_table_of_n_rows_gives_n_squared_codes_unless_alpha_is_a_half():
-    """S001-37, depends: the codes are there; how good a model is with them is not shown."""
+    """Depends: the codes are there; how good a model is with them is not shown."""
     generator = torch.Generator().manual_seed(0)
     table = torch.randn(16, 32, generator=generator, dtype=torch.float64)
     longer = extend_hierarchically(table, alpha=0.4)

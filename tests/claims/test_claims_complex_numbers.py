@@ -1,4 +1,4 @@
-"""What the sources claim about complex numbers, decided; each docstring names the claim."""
+"""What the sources claim about complex numbers, decided: each test is named after what holds."""
 
 import math
 
@@ -22,25 +22,25 @@ def f(number):
 
 
 def test_every_complex_number_is_one_pair_of_real_numbers():
-    """S001-55, S003-8: true."""
+    """As the sources say."""
     assert (sp.re(z), sp.im(z)) == (a, b)
     assert sp.solve([sp.re(z - w), sp.im(z - w)], [c, d]) == {c: a, d: b}
 
 
 def test_the_imaginary_part_is_b_and_not_the_unit():
-    """S001-56: imprecise."""
+    """The sources say it imprecisely."""
     assert sp.im(z) == b
     assert sp.I not in sp.im(z).atoms()
 
 
 def test_sums_and_products_are_as_printed():
-    """S001-57: true."""
+    """As the sources say."""
     assert_equal(z + w, (a + c) + (b + d) * sp.I)
     assert_equal(z * w, (a * c - b * d) + (b * c + a * d) * sp.I)
 
 
 def test_the_matrices_keep_sums_and_products():
-    """S001-58: true; with the minus in the other corner it is still true, with none it is not."""
+    """True; with the minus in the other corner it is still true, with none it is not."""
     assert_equal(f(z + w), f(z) + f(w))
     assert_equal(f(z * w), f(z) * f(w))
 
@@ -53,7 +53,7 @@ def test_the_matrices_keep_sums_and_products():
 
 
 def test_the_image_is_what_commutes_with_the_quarter_turn_and_no_more():
-    """S001-59, S001-63: imprecise: the whole ring of these matrices, a subring of all 2 x 2."""
+    """Imprecise: the whole ring of these matrices, a subring of all 2 x 2."""
     entries = sp.symbols("e:4", real=True)
     matrix = sp.Matrix(2, 2, entries)
     (solved,) = sp.solve(list(matrix * J - J * matrix), entries[1::2], dict=True)
@@ -65,7 +65,7 @@ def test_the_image_is_what_commutes_with_the_quarter_turn_and_no_more():
 
 
 def test_the_determinant_is_the_modulus_squared():
-    """S001-60: false."""
+    """The sources say otherwise: false."""
     assert_equal(f(z).det(), abs(z) ** 2)
     with pytest.raises(WrongStep):
         assert_equal(f(z).det(), abs(z))
@@ -73,18 +73,18 @@ def test_the_determinant_is_the_modulus_squared():
 
 
 def test_the_conjugate_is_the_transpose():
-    """S001-61: true."""
+    """As the sources say."""
     assert_equal(f(sp.conjugate(z)), f(z).T)
 
 
 def test_multiplication_is_the_matrix_times_the_vector():
-    """S001-62, S002-11: true."""
+    """As the sources say."""
     by_matrix = f(z) * sp.Matrix([x, y])
     assert_equal(sp.Matrix([sp.re(z * (x + y * sp.I)), sp.im(z * (x + y * sp.I))]), by_matrix)
 
 
 def test_the_polar_form_has_a_cosine():
-    """S001-64, S001-65: false."""
+    """The sources say otherwise: false."""
     polar = r * (sp.cos(theta) + sp.I * sp.sin(theta))
     assert_equal(abs(polar), r)
     assert_equal(sp.conjugate(polar), r * (sp.cos(theta) - sp.I * sp.sin(theta)))
@@ -96,7 +96,7 @@ def test_the_polar_form_has_a_cosine():
 
 @pytest.mark.parametrize(("real", "imaginary"), QUADRANTS)
 def test_the_arctangent_is_the_angle_for_positive_real_parts_only(real, imaginary):
-    """S001-66, S002-13: imprecise."""
+    """The sources say it imprecisely."""
     length, angle = math.hypot(real, imaginary), math.atan2(imaginary, real)
     assert math.isclose(length * math.cos(angle), real)
     assert math.isclose(length * math.sin(angle), imaginary)
@@ -104,14 +104,14 @@ def test_the_arctangent_is_the_angle_for_positive_real_parts_only(real, imaginar
 
 
 def test_euler():
-    """S001-67, S002-15, S003-9: true."""
+    """As the sources say."""
     assert_equal(sp.exp(sp.I * theta), sp.cos(theta) + sp.I * sp.sin(theta))
     assert_equal(sp.conjugate(r * sp.exp(sp.I * theta)), r * sp.exp(-sp.I * theta))
     assert_equal(sp.exp(sp.I * m * theta), sp.cos(m * theta) + sp.I * sp.sin(m * theta))
 
 
 def test_euler_is_where_small_steps_lead():
-    """S001-67: true, without SymPy's own knowledge of exp."""
+    """True, without SymPy's own knowledge of exp."""
     target = complex(math.cos(2), math.sin(2))
     misses = [abs((1 + 2j / steps) ** steps - target) for steps in (100, 10_000, 1_000_000)]
     assert misses[0] / misses[1] == pytest.approx(100, rel=0.05)
@@ -119,7 +119,7 @@ def test_euler_is_where_small_steps_lead():
 
 
 def test_the_addition_formulas():
-    """S001-32, S001-33: true."""
+    """As the sources say."""
     i, j = sp.symbols("i j", real=True)
     assert_equal(sp.sin(i + j), sp.sin(i) * sp.cos(j) + sp.cos(i) * sp.sin(j))
     assert_equal(sp.cos(i + j), sp.cos(i) * sp.cos(j) - sp.sin(i) * sp.sin(j))
@@ -129,7 +129,7 @@ def test_the_addition_formulas():
 
 
 def test_multiplication_rotates_and_scales():
-    """S002-12: imprecise; S002-14: true."""
+    """Imprecise where only the turn is named."""
     polar = r * sp.exp(sp.I * theta)
     assert_equal(f(polar), r * rotation(theta))
     assert_equal(f(polar), sp.diag(r, r) * rotation(theta))
@@ -139,14 +139,14 @@ def test_multiplication_rotates_and_scales():
 
 
 def test_neighboring_dimensions_are_read_as_complex_numbers():
-    """S000-23: true."""
+    """As the sources say."""
     vector = torch.tensor([1.0, 2.0, 3.0, 4.0])
     pairs = torch.view_as_complex(vector.unflatten(-1, (-1, 2)))
     assert pairs.tolist() == [1 + 2j, 3 + 4j]
 
 
 def test_multiplying_by_a_number_of_length_one_is_the_rotation_matrix():
-    """S000-24, S000-25, S003-10: true."""
+    """As the sources say."""
     turned = z * sp.exp(sp.I * theta)
     printed = (a * sp.cos(theta) - b * sp.sin(theta), a * sp.sin(theta) + b * sp.cos(theta))
     assert_equal(turned, printed[0] + sp.I * printed[1])

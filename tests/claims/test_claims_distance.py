@@ -27,7 +27,7 @@ def scores_over(q, k, distances, turns=TURNS):
 
 
 def test_no_monotone_decay_of_anything():
-    """S004-16, false: neither one cosine, nor their mean, nor the bound is monotone."""
+    """False: neither one cosine, nor their mean, nor the bound is monotone."""
     steps = torch.arange(513)
     curves = [steps.double().cos(), cosine_mean(TURNS, steps), partial_sum_bound(TURNS, steps)]
     for curve in curves:
@@ -40,13 +40,13 @@ def test_no_monotone_decay_of_anything():
 
 
 def test_the_trend_is_there_for_equal_query_and_key():
-    """S004-16, S001-26: what is true of them, on average over stretches."""
+    """What is true of decay with distance: on average over stretches."""
     averages = [cosine_mean(TURNS, torch.arange(*ends)).mean() for ends in ((0, 10), (100, 1000))]
     assert averages[0] > 0.7 and 0.2 < averages[1] < 0.3
 
 
 def test_the_inner_product_of_codes_has_no_limit():
-    """S001-26, imprecise: the product is the mean of cosines, of size 1/sqrt(d) for good."""
+    """Imprecise: the product is the mean of cosines, of size 1/sqrt(d) for good."""
     places = torch.tensor([0, 5, 300, 4096])
     codes = sinusoids(places, HEAD_DIM, dtype=torch.float64)
     torch.testing.assert_close(codes @ codes[0] / 32, cosine_mean(TURNS, places))
@@ -57,7 +57,7 @@ def test_the_inner_product_of_codes_has_no_limit():
 
 
 def test_scores_change_with_distance_and_only_with_distance():
-    """S000-22, S004-14, S004-22, true: for given q and k the score is a function of n - m."""
+    """True: for given q and k the score is a function of n - m."""
     q, k = torch.randn(2, 1, HEAD_DIM, generator=generator(), dtype=torch.float64)
     rotary = Rotary(HEAD_DIM)
 
@@ -71,7 +71,7 @@ def test_scores_change_with_distance_and_only_with_distance():
 
 
 def test_deeper_contents_still_carry_where_they_stand():
-    """S000-37, imprecise: a pushed text scores the same, but content depends on the place."""
+    """Imprecise: a pushed text scores the same, but content depends on the place."""
     start, word = 0.3 * torch.randn(2, HEAD_DIM, generator=generator(), dtype=torch.float64)
     x = torch.stack([start, *[word] * 11])[None]
     first, _ = attend(Rotary(HEAD_DIM), x, x, x, causal=True)
@@ -87,7 +87,7 @@ def test_deeper_contents_still_carry_where_they_stand():
 
 @pytest.mark.parametrize("wanted", ["three back", "the first"])
 def test_whether_relative_or_absolute_matters_depends_on_the_task(wanted):
-    """S000-38, unverified: one task needs the distance, another the place."""
+    """Unverified: one task needs the distance, another the place."""
     q = k = torch.ones(1, 40, HEAD_DIM, dtype=torch.float64)
     cos, sin = cos_sin(torch.tensor([3]), TURNS, dtype=torch.float64)
     k = 4 * apply_rotary(k, cos.expand(40, -1), sin.expand(40, -1), layout="interleaved")
@@ -120,9 +120,9 @@ def weights_of(h, back):
 
 
 def test_within_the_trained_length_it_is_excellent_and_beyond_it_is_not():
-    """S000-2, S000-13, S000-54, S000-64, S004-6: computable at any length, and not robust there.
+    """Computable at any length, and not robust there.
 
-    The same sum of the same sines and cosines serves sinusoidal codes (S000-13); see the test of
+    The same sum of the same sines and cosines serves sinusoidal codes; see the test of
     their inner product.
     """
     wanted = (torch.arange(256) < 20).double() / 20
@@ -137,7 +137,7 @@ def test_within_the_trained_length_it_is_excellent_and_beyond_it_is_not():
 
 
 def test_large_angles_lose_nothing():
-    """S000-58, false: a turn can be turned back; what is new are angles of slow pairs."""
+    """False: a turn can be turned back; what is new are angles of slow pairs."""
     x = torch.randn(1, HEAD_DIM, generator=generator(), dtype=torch.float64)
     for position in (10, 10_000_000):
         cos, sin = cos_sin(torch.tensor([position]), TURNS, dtype=torch.float64)
@@ -150,7 +150,7 @@ def test_large_angles_lose_nothing():
 
 
 def test_interpolation_reaches_128k_and_crowds_the_neighbors():
-    """S004-18, depends: all angles are seen ones, but neighbors come 64 times closer."""
+    """Depends: all angles are seen ones, but neighbors come 64 times closer."""
     trained, wanted = 2048, 131_072
     scaled, _ = linear(HEAD_DIM, factor=wanted / trained)
     torch.testing.assert_close(wanted * scaled, trained * TURNS)
@@ -162,7 +162,7 @@ def test_interpolation_reaches_128k_and_crowds_the_neighbors():
 
 
 def test_random_vectors_do_not_decay_and_no_position_does_not_either():
-    """S000-38, S004-16 in common talk: 'random vectors far apart score less'."""
+    """In common talk: 'random vectors far apart score less'."""
     q, k = torch.randn(2, 20_000, HEAD_DIM, generator=generator(), dtype=torch.float64)
     h = torch.view_as_complex(q.unflatten(1, (-1, 2))).conj()
     h = h * torch.view_as_complex(k.unflatten(1, (-1, 2)))

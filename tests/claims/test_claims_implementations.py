@@ -75,32 +75,32 @@ class Loop(torch.nn.Module):
 
 
 def test_the_frequencies_are_the_buffer_that_it_describes():
-    """S000-43: 1 / base ** (2i / dim), base 10000, a buffer."""
+    """1 / base ** (2i / dim), base 10000, a buffer."""
     module = Loop(HEAD_DIM)
     assert dict(module.named_buffers()).keys() == {"frequencies"}
     assert torch.allclose(module.frequencies.double(), FREQUENCIES, rtol=1e-6)
 
 
 def test_without_heads_the_loop_is_rope(x):
-    """S000-44, S000-50: (batch, seq_len, dim) is rotated, in the small example too."""
+    """(batch, seq_len, dim) is rotated, in the small example too."""
     assert torch.allclose(Loop(HEAD_DIM)(x[:, 0]), oracle(x[:, 0]), atol=1e-6)
     assert Loop(4)(torch.randn(1, 3, 4)).shape == (1, 3, 4)
 
 
 def test_an_odd_width_does_not_run():
-    """S000-45: dim must be even."""
+    """`dim` must be even."""
     with pytest.raises((IndexError, RuntimeError)):
         Loop(5)(torch.randn(1, 3, 5))
 
 
 def test_the_maximum_length_has_no_effect(x):
-    """S000-46: any length runs, whatever max_position_embeddings says."""
+    """Any length runs, whatever max_position_embeddings says."""
     assert torch.equal(Loop(HEAD_DIM, max_position_embeddings=2)(x[:1]), Loop(HEAD_DIM)(x[:1]))
     assert Loop(HEAD_DIM, 16)(torch.randn(1, 40, HEAD_DIM)).shape == (1, 40, HEAD_DIM)
 
 
 def test_the_tables_do_not_have_the_dimensions_of_x():
-    """S000-47: (batch, seq_len, dim / 2), not "the same as x"; broadcasting serves any rank."""
+    """(batch, seq_len, dim / 2), not "the same as x"; broadcasting serves any rank."""
     x4 = torch.randn(2, 3, LENGTH, HEAD_DIM)
     assert COS[None].repeat(2, 1, 1).shape == (2, LENGTH, HEAD_DIM // 2) != x4.shape
     for x_ in (x4, x4[:, 0]):
@@ -109,14 +109,14 @@ def test_the_tables_do_not_have_the_dimensions_of_x():
 
 @pytest.mark.parametrize("seq_len", [LENGTH - 1, LENGTH + 1])
 def test_another_seq_len_does_not_run(x, seq_len):
-    """S000-48: the argument must equal the length of x."""
+    """The argument must equal the length of x."""
     with pytest.raises(RuntimeError, match="must match"):
         Loop(HEAD_DIM)(x[:, 0], seq_len=seq_len)
     assert torch.equal(Loop(HEAD_DIM)(x[:, 0], seq_len=LENGTH), Loop(HEAD_DIM)(x[:, 0]))
 
 
 def test_a_step_of_decoding_starts_at_0_again(x):
-    """S000-49, S004-37: positions come from the length of the input, so a new token is not turned.
+    """Positions come from the length of the input, so a new token is not turned.
 
     For a whole text it serves.
     """
@@ -136,7 +136,7 @@ def test_a_step_of_decoding_starts_at_0_again(x):
 
 
 def test_the_example_with_heads_crashes_as_printed():
-    """S000-51, S000-52: q and k of (2, 8, 10, 64) crash; once repaired, scores are (2, 8, 10, 10).
+    """Both q and k of (2, 8, 10, 64) crash; once repaired, scores are (2, 8, 10, 10).
 
     With one text it runs and is right, so a test with batch size 1 does not see it.
     """
@@ -152,7 +152,7 @@ def test_the_example_with_heads_crashes_as_printed():
 
 
 def test_the_loop_is_a_loop(x):
-    """S000-55, S000-59: one pass over pairs at a time; vectorized it is a line, the same numbers.
+    """One pass over pairs at a time; vectorized it is a line, the same numbers.
 
     The matrix needs no care in code: what goes wrong is layout, broadcasting and offsets.
     """
@@ -160,7 +160,7 @@ def test_the_loop_is_a_loop(x):
 
 
 def test_an_attention_takes_it_without_a_change(x):
-    """S000-56: q and k are replaced, nothing else moves."""
+    """Both q and k are replaced, nothing else moves."""
     from ropelib import RotaryEmbedding
     from ropelib.attention import attention_scores
 
@@ -173,20 +173,20 @@ def test_an_attention_takes_it_without_a_change(x):
 
 
 def test_the_elementwise_form_is_the_matrix(x):
-    """S001-74, S001-77: cosines twice each, partners with a minus on the firsts."""
+    """Cosines twice each, partners with a minus on the firsts."""
     cos, sin = (t.repeat_interleave(2, dim=-1) for t in (COS, SIN))
     assert torch.allclose(x * cos + partners(x) * sin, oracle(x), atol=1e-6)
 
 
 def test_the_product_is_entrywise():
-    """S001-75: the tensor product of two columns of d has d * d entries."""
+    """The tensor product of two columns of d has d * d entries."""
     column = torch.arange(4.0)
     assert torch.kron(column, column).numel() == 16
     assert (column * column).numel() == 4
 
 
 def test_the_last_axis_is_the_head(x):
-    """S001-78, S002-37: tables as wide as the whole model do not fit a head.
+    """Tables as wide as the whole model do not fit a head.
 
     They are the model's only if there is one head.
     """
@@ -196,7 +196,7 @@ def test_the_last_axis_is_the_head(x):
 
 
 def test_cosines_stand_at_odd_places_of_the_sinusoid(x):
-    """S001-79: sin at 0, 2, ..; cos at 1, 3, .."""
+    """Tables hold sin at 0, 2, ..; cos at 1, 3, .."""
     from ropelib.encodings import sinusoids
 
     table = sinusoids(IDS, HEAD_DIM)
@@ -205,7 +205,7 @@ def test_cosines_stand_at_odd_places_of_the_sinusoid(x):
 
 
 def test_stacking_makes_the_axis_of_two_the_last(x):
-    """S001-80, S001-81: (.., D // 2, 2); only that order interleaves when it is flattened."""
+    """(.., D // 2, 2); only that order interleaves when it is flattened."""
     heads_last = x.transpose(1, 2)  # (batch, seq_len, num_heads, head_dim)
     halves = heads_last[..., 0::2], heads_last[..., 1::2]
     assert torch.stack(halves, dim=4).shape == (2, LENGTH, 3, HEAD_DIM // 2, 2)
@@ -220,7 +220,7 @@ def test_stacking_makes_the_axis_of_two_the_last(x):
 
 
 def test_turning_the_query_alone_is_no_relative_score(x):
-    """S001-82: the quoted lines turn qw; kw must be turned too."""
+    """The quoted lines turn qw; kw must be turned too."""
     q, k = x
     later = IDS + 7
     both = oracle(q) @ oracle(k).mT
@@ -229,7 +229,7 @@ def test_turning_the_query_alone_is_no_relative_score(x):
 
 
 def test_the_pairs_count_from_2j(x):
-    """S001-83, S001-85: (x_2j, x_2j+1); with (x_2j, x_2j-1) the first has no partner."""
+    """(x_2j, x_2j+1); with (x_2j, x_2j-1) the first has no partner."""
     assert torch.allclose(neighbors(x, COS, SIN, zipped), oracle(x), atol=1e-6)
     shifted = x.roll(1, dims=-1)  # pairs (2j - 1, 2j), in the other order
     turned = neighbors(shifted, COS, SIN, zipped).roll(-1, dims=-1)
@@ -237,7 +237,7 @@ def test_the_pairs_count_from_2j(x):
 
 
 def test_the_inverted_condition_never_runs(x):
-    """S001-84: unpacks tables exactly when there are none."""
+    """Unpacks tables exactly when there are none."""
 
     def inverted(x, tables=None):
         if tables is None:
@@ -251,7 +251,7 @@ def test_the_inverted_condition_never_runs(x):
 
 
 def test_the_output_in_halves_is_valid_in_scores_only(x):
-    """S001-86: the same scores, another tensor; mixed or fed on, it is wrong."""
+    """The same scores, another tensor; mixed or fed on, it is wrong."""
     out = neighbors(x, COS, SIN, piled)
     assert torch.allclose(out[0] @ out[1].mT, oracle(x[0]) @ oracle(x[1]).mT, atol=1e-5)
     assert not torch.allclose(out, oracle(x), atol=0.1)
@@ -261,7 +261,7 @@ def test_the_output_in_halves_is_valid_in_scores_only(x):
 
 
 def test_forms_are_equal_up_to_one_permutation(x):
-    """S001-87, S004-10: interleaved and half are conjugate; weights must be converted."""
+    """Interleaved and half are conjugate; weights must be converted."""
     seats = {"source": "interleaved", "target": "half"}
     half = oracle(convert_layout(x, **seats), layout="half")
     assert torch.allclose(half, convert_layout(oracle(x), **seats), atol=1e-6)
@@ -272,13 +272,13 @@ def test_forms_are_equal_up_to_one_permutation(x):
 
 
 def test_most_of_the_matrix_is_zero():
-    """S002-33: two entries in a row of d."""
+    """Two entries in a row of d."""
     matrix = reference.rotation_matrix(3, FREQUENCIES, layout="interleaved")
     assert (matrix != 0).sum() == 2 * HEAD_DIM < HEAD_DIM**2
 
 
 def test_columns_of_half_the_length_do_not_multiply(x):
-    """S002-34: each cosine must appear twice; in the plane it works by broadcasting."""
+    """Each cosine must appear twice; in the plane it works by broadcasting."""
     with pytest.raises(RuntimeError, match="must match"):
         x * COS + partners(x) * SIN
     plane, tables = x[..., :2], cos_sin(IDS, inv_freq(2))
@@ -287,7 +287,7 @@ def test_columns_of_half_the_length_do_not_multiply(x):
 
 
 def test_llama_turns_queries_and_keys_and_not_embeddings():
-    """S002-35, S004-7, S004-8, S004-39: in transformers, inside the attention, after q and k."""
+    """In transformers, inside the attention, after q and k."""
     import inspect
 
     from transformers.models.llama import modeling_llama
@@ -300,7 +300,7 @@ def test_llama_turns_queries_and_keys_and_not_embeddings():
 
 
 def test_polar_makes_the_turns(x):
-    """S002-36, S002-38, S002-40: (seq_len, dim // 2) complex numbers, shape and dtype kept."""
+    """(seq_len, dim // 2) complex numbers, shape and dtype kept."""
     angles = torch.outer(IDS, FREQUENCIES.float())
     table = torch.polar(torch.ones_like(angles), angles)
     assert (table.shape, table.dtype) == ((LENGTH, HEAD_DIM // 2), torch.complex64)
@@ -310,26 +310,26 @@ def test_polar_makes_the_turns(x):
 
 
 def test_frequencies_are_powers_and_not_multiples():
-    """S002-39: neighbors stand in a fixed ratio, and no frequency is a multiple of the base."""
+    """Neighbors stand in a fixed ratio, and no frequency is a multiple of the base."""
     assert torch.allclose(FREQUENCIES[1:] / FREQUENCIES[:-1], torch.tensor(0.1).double())
     assert (FREQUENCIES <= 1).all()
 
 
 def test_flatten_from_axis_2_merges_tokens_and_dimensions(x):
-    """S002-41: right for (batch, seq_len, dim) only; flatten(-2) is right for all."""
+    """Right for (batch, seq_len, dim) only; flatten(-2) is right for all."""
     table = torch.complex(COS, SIN)
     assert as_complex(x, table, 2).shape == (2, 3, LENGTH * HEAD_DIM)
     assert torch.allclose(as_complex(x, table, -2), oracle(x), atol=1e-6)
 
 
 def test_an_annotation_that_was_not_imported_stops_the_code():
-    """S002-42: Tuple in a signature is looked up when the function is made."""
+    """Tuple in a signature is looked up when the function is made."""
     with pytest.raises(NameError, match="Tuple"):
         exec("def rotate(x) -> Tuple[int, int]: ...", {})
 
 
 def test_a_table_that_is_not_sliced(x):
-    """S002-43: refused for several tokens; for one it broadcasts to as many as the table has."""
+    """Refused for several tokens; for one it broadcasts to as many as the table has."""
     table = torch.complex(*cos_sin(torch.arange(64), FREQUENCIES))
     with pytest.raises(RuntimeError, match="must match"):
         as_complex(x[:, 0], table, 2)
@@ -338,7 +338,7 @@ def test_a_table_that_is_not_sliced(x):
 
 
 def test_names_that_were_never_assigned_stop_the_class():
-    """S002-44: dim, batch_size and freqs_cis are used without self or args."""
+    """dim, batch_size and freqs_cis are used without self or args."""
 
     class Attention:
         def __init__(self):
@@ -349,7 +349,7 @@ def test_names_that_were_never_assigned_stop_the_class():
 
 
 def test_one_head_without_a_mask_sees_the_future():
-    """S002-45: Llama's attention has a causal mask; without it later words change earlier ones."""
+    """Llama's attention has a causal mask; without it later words change earlier ones."""
     from ropelib.attention import attend
     from ropelib.encodings import NoPosition
 
@@ -364,7 +364,7 @@ def test_one_head_without_a_mask_sees_the_future():
 
 
 def test_rotated_before_the_scores_and_scaled():
-    """S002-46, S004-40: q and k are turned, v is not; tables may be kept."""
+    """Both q and k are turned, v is not; tables may be kept."""
     from ropelib import RotaryEmbedding
     from ropelib.attention import attend
     from ropelib.encodings import Rotary
@@ -381,7 +381,7 @@ def test_rotated_before_the_scores_and_scaled():
 
 
 def test_the_pseudo_code_needs_a_name_and_an_axis():
-    """S004-32, S004-33: an undefined name; then tables meet the heads instead of the tokens."""
+    """An undefined name; then tables meet the heads instead of the tokens."""
 
     def rotate(x):
         return torch.arange(head_dim // 2)  # noqa: F821
@@ -408,28 +408,28 @@ def test_the_pseudo_code_needs_a_name_and_an_axis():
 
 
 def test_its_angles_are_the_usual_ones():
-    """S004-34: pos / 10000 ** (i / (d / 2))."""
+    """The code has pos / 10000 ** (i / (d / 2))."""
     half = HEAD_DIM // 2
     angles = IDS[:, None] / 10_000 ** (torch.arange(half) / half)
     assert torch.allclose(angles.cos(), COS, atol=1e-6)
 
 
 def test_stack_and_flatten_or_a_reshape_keep_the_order(x):
-    """S004-35, S004-38: slices or (.., d / 2, 2): the same pairs."""
+    """Slices or (.., d / 2, 2): the same pairs."""
     assert torch.equal(zipped((x[..., 0::2], x[..., 1::2])), x)
     pairs = x.unflatten(-1, (-1, 2))
     assert torch.equal(pairs[..., 0], x[..., 0::2]) and torch.equal(pairs[..., 1], x[..., 1::2])
 
 
 def test_an_arange_without_a_device_does_not_follow_x():
-    """S004-36: positions are made where x lies, frequencies on the CPU."""
+    """Positions are made where x lies, frequencies on the CPU."""
     positions = torch.arange(LENGTH, device="meta")
     with pytest.raises(RuntimeError, match="device"):
         torch.add(positions[:4], torch.arange(4))
 
 
 def test_stablelm_alpha_rotates_a_part_in_halves():
-    """S004-19: GPT-NeoX's code, whose default turns a quarter of each head, in halves."""
+    """GPT-NeoX's code, whose default turns a quarter of each head, in halves."""
     from transformers import GPTNeoXConfig
     from transformers.models.gpt_neox import modeling_gpt_neox
 

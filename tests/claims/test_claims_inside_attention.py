@@ -62,7 +62,7 @@ def two_layers(encoding, model_dim=16):
 
 
 def test_it_is_queries_and_keys_that_turn_in_every_layer_and_not_the_embedding():
-    """S000-1, S001-53, S002-35 (imprecise); S000-17, S002-46, S004-7, S004-8, S004-28 (true)."""
+    """Imprecise: 'embeddings are rotated'. True: queries and keys are, in every layer."""
     encoding = Recorder(8)
     x = torch.randn(5, 16)
     assert torch.equal(encoding.embed(x, torch.arange(5)), x)
@@ -71,7 +71,7 @@ def test_it_is_queries_and_keys_that_turn_in_every_layer_and_not_the_embedding()
 
 
 def test_the_score_is_that_of_turned_vectors_over_the_root_of_the_width():
-    """S000-31: q and k are turned, and score = q . k / sqrt(d_k)."""
+    """Both q and k are turned, and score = q . k / sqrt(d_k)."""
     q, k = vectors(2)
     by_matrix = [
         [
@@ -85,7 +85,7 @@ def test_the_score_is_that_of_turned_vectors_over_the_root_of_the_width():
 
 
 def test_scores_depend_on_content_and_distance():
-    """S000-53, S001-70, S003-7 (true); of a first layer, whose q and k know no position."""
+    """True; of a first layer, whose q and k know no position."""
     q, k = vectors(2)
     here = attention_scores(turned(q, AT), turned(k, AT))
     there = attention_scores(turned(q, AT + 1000), turned(k, AT + 1000))
@@ -98,7 +98,7 @@ def test_scores_depend_on_content_and_distance():
 
 
 def test_deeper_layers_know_how_far_the_text_has_come():
-    """S000-37 (imprecise): q and k of a second layer carry a place that the mask has told."""
+    """Imprecise: q and k of a second layer carry a place that the mask has told."""
     model = two_layers(Rotary(8))
     first_then_same = torch.tensor([0] + [1] * 8)
     with torch.no_grad():
@@ -121,7 +121,7 @@ def test_deeper_layers_know_how_far_the_text_has_come():
 
 
 def test_before_the_projections_only_complex_numbers_keep_the_distance():
-    """S004-21 (true): turned as embeddings, projections destroy the relative property."""
+    """True: turned as embeddings, projections destroy the relative property."""
     x, y = vectors(2, length=1)
     random = torch.randn(HEAD_DIM, HEAD_DIM, dtype=torch.float64)
     blocks = [torch.tensor([[a, -b], [b, a]]) for a, b in torch.randn(HEAD_DIM // 2, 2).double()]
@@ -138,7 +138,7 @@ def test_before_the_projections_only_complex_numbers_keep_the_distance():
 
 
 def test_matrices_that_commute_with_the_turns_have_one_complex_number_per_pair():
-    """S004-21, counted: of d^2 numbers of W_q^T W_k, d are free."""
+    """Counted: of d^2 numbers of W_q^T W_k, d are free."""
     (step,) = matrices([1])
     one = torch.eye(HEAD_DIM).double()
     commutes = torch.kron(one, step.T.contiguous()) - torch.kron(step, one)
@@ -146,7 +146,7 @@ def test_matrices_that_commute_with_the_turns_have_one_complex_number_per_pair()
 
 
 def test_a_layer_takes_it_without_other_changes():
-    """S000-56 (true): the same layer with and without it, and no parameter more."""
+    """True: the same layer with and without it, and no parameter more."""
     plain, rotary = two_layers(NoPosition()), two_layers(Rotary(8))
     assert {name: p.shape for name, p in plain.named_parameters()} == {
         name: p.shape for name, p in rotary.named_parameters()
@@ -157,7 +157,7 @@ def test_a_layer_takes_it_without_other_changes():
 
 
 def test_a_bias_of_the_scores_is_another_way_to_distances():
-    """S003-3 (imprecise): q and k need not be changed first."""
+    """Imprecise: q and k need not be changed first."""
     q, k, v = vectors(3)
 
     class Bias(PositionEncoding):
@@ -171,7 +171,7 @@ def test_a_bias_of_the_scores_is_another_way_to_distances():
 
 
 def test_some_layers_of_some_models_do_not_turn():
-    """S004-31 (imprecise): hybrids leave some layers without."""
+    """Imprecise: hybrids leave some layers without."""
     config = pytest.importorskip("transformers").SmolLM3Config()
     assert 0 < sum(config.no_rope_layers) < config.num_hidden_layers
     assert [i for i, turns in enumerate(config.no_rope_layers) if not turns][:2] == [3, 7]
@@ -179,7 +179,7 @@ def test_some_layers_of_some_models_do_not_turn():
 
 @pytest.mark.parametrize("family", ["llama", "stablelm", "phi3"])
 def test_known_models_turn_queries_and_keys_only(family):
-    """S004-20 (true): LLaMA, StableLM and Phi-3 do not turn values."""
+    """True: LLaMA, StableLM and Phi-3 do not turn values."""
     pytest.importorskip("transformers")
     modeling = __import__(f"transformers.models.{family}.modeling_{family}", fromlist=["_"])
     source = inspect.getsource(modeling)
@@ -191,7 +191,7 @@ def test_known_models_turn_queries_and_keys_only(family):
 
 
 def test_turned_values_change_the_output_and_give_it_the_absolute_position():
-    """S004-29 (false): turning values is of use to nobody, but it is not without effect."""
+    """False: turning values is of use to nobody, but it is not without effect."""
     q, k, v = vectors(3)
     assert (head(q, k, v, values=True) - head(q, k, v)).abs().max() > 0.1
     torch.testing.assert_close(head(q, k, v, 7), head(q, k, v))
@@ -203,7 +203,7 @@ def test_turned_values_change_the_output_and_give_it_the_absolute_position():
 
 
 def test_turned_back_each_value_arrives_turned_by_its_distance():
-    """S004-30 (depends): turned and turned back, values add relative information."""
+    """Depends: turned and turned back, values add relative information."""
     q, k, v = vectors(3)
     output = head(q, k, v, values=True, back=True)
     torch.testing.assert_close(head(q, k, v, 1000, values=True, back=True), output)
@@ -217,9 +217,8 @@ def test_turned_back_each_value_arrives_turned_by_its_distance():
 # ---- positions, masks ----
 
 
-@pytest.mark.parametrize("claim", ["S000-49", "S004-37"])
-def test_decoding_needs_an_offset(claim):
-    """S000-49, S004-37 (imprecise): positions that always start at 0 are wrong with a cache."""
+def test_decoding_needs_an_offset():
+    """Imprecise: positions that always start at 0 are wrong with a cache."""
     q, k, v = vectors(3)
     rotary = RotaryEmbedding(HEAD_DIM, layout="interleaved")
     at_once, _ = attend(Rotary.from_module(rotary), q, k, v, causal=True)
@@ -231,7 +230,7 @@ def test_decoding_needs_an_offset(claim):
 
 
 def test_what_source_002_calls_the_attention_of_llama_sees_later_words():
-    """S002-45 (imprecise): without a mask, a word's output changes with the words after it."""
+    """Imprecise: without a mask, a word's output changes with the words after it."""
     q, k, v = vectors(3)
     changed = k.clone()
     changed[-1] += 1
@@ -265,7 +264,7 @@ def test_padding_on_the_left_needs_a_mask_and_under_rope_no_more():
 
 
 def test_turning_is_cheap_and_not_free():
-    """S004-23 (false): 3 d operations per vector, counted one by one."""
+    """False: 3 d operations per vector, counted one by one."""
     counted = 0
 
     class Counted(float):
@@ -295,7 +294,7 @@ def test_turning_is_cheap_and_not_free():
 
 
 def test_turning_grows_with_the_length_and_dot_products_with_its_square():
-    """S004-24 (false): another order than that of the dot products, and on top of them."""
+    """False: another order than that of the dot products, and on top of them."""
 
     def operations(length, d=HEAD_DIM):
         return 2 * length * 3 * d, length * length * 2 * d
@@ -305,7 +304,7 @@ def test_turning_grows_with_the_length_and_dot_products_with_its_square():
 
 
 def test_a_table_has_a_row_for_each_position_and_is_made_once():
-    """S004-25 (imprecise: no learned table), S004-26 (true: computed once and used again)."""
+    """Imprecise: no learned table. True: computed once and used again."""
     rotary = RotaryEmbedding(HEAD_DIM, layout="half")
     assert list(rotary.parameters()) == []
     cos, sin = cos_sin(torch.arange(1000), FREQUENCIES)
@@ -318,7 +317,7 @@ def test_a_table_has_a_row_for_each_position_and_is_made_once():
 
 
 def test_it_moves_more_memory_than_adding_codes_once():
-    """S004-27 (false): q and k in every layer, against the embedding once."""
+    """False: q and k in every layer, against the embedding once."""
     adding = 3  # read x, read the code, write the sum: per number of a token's vector
     turning = 4  # read and write q and k
     for num_layers in (1, 2, 32):
@@ -329,7 +328,7 @@ def test_it_moves_more_memory_than_adding_codes_once():
 
 
 def test_sinusoids_are_relative_by_way_of_a_matrix_and_rope_directly():
-    """S001-68 (true): shifted sinusoids change scores, shifted turns do not."""
+    """True: shifted sinusoids change scores, shifted turns do not."""
     x, y = vectors(2)
     for encoding, relative in ((Sinusoidal(HEAD_DIM), False), (Rotary(HEAD_DIM), True)):
         scores = []
@@ -340,7 +339,7 @@ def test_sinusoids_are_relative_by_way_of_a_matrix_and_rope_directly():
 
 
 def test_sinusoids_are_added_before_the_projection():
-    """S001-69 (imprecise): W (x + p_m), which is not W x + p_m."""
+    """Imprecise: W (x + p_m), which is not W x + p_m."""
     x, w = torch.randn(LENGTH, HEAD_DIM), torch.randn(HEAD_DIM, HEAD_DIM)
     encoding = Sinusoidal(HEAD_DIM)
     added_first = encoding.embed(x, AT) @ w
@@ -349,7 +348,7 @@ def test_sinusoids_are_added_before_the_projection():
 
 @pytest.mark.parametrize(("m", "n"), [(0, 1), (3, 7), (9, 2)])
 def test_the_complex_forms(m, n):
-    """S001-71, S001-72, S003-2, S003-4 (true); S003-5 (imprecise), S003-6 (false)."""
+    """True of products with a conjugate; false without one."""
     angle = torch.tensor([0.7], dtype=torch.float64)
     weights_q, weights_k = torch.randn(2, 2, 2, dtype=torch.float64)
     x, y = torch.randn(2, 2, dtype=torch.float64)
@@ -380,7 +379,7 @@ def test_the_complex_forms(m, n):
 
 
 def test_the_number_of_tokens_and_the_width_of_one_are_two_numbers():
-    """S003-1 (imprecise): n is the dimension there and a position later."""
+    """Imprecise: n is the dimension there and a position later."""
     length, width = 6, 8
     x = torch.randn(length, width)
     q, k = x @ torch.randn(width, 4), x @ torch.randn(width, 4)

@@ -29,7 +29,7 @@ def unit(seed, *shape):
 
 
 def test_pairs_of_neighbors_are_complex_numbers_multiplied_by_their_own_phase():
-    """S000-23, S000-29, S000-30, true."""
+    """As the sources say."""
     x = unit(0, 4)
     first, second = complex(x[0], x[1]), complex(x[2], x[3])
     for position in (0, 1, 7):
@@ -43,26 +43,26 @@ def test_pairs_of_neighbors_are_complex_numbers_multiplied_by_their_own_phase():
 
 @pytest.mark.parametrize("d", [4, 64, 128])
 def test_frequencies_are_powers_of_the_base_counted_from_0_or_from_1(d):
-    """S000-26, S001-76, S002-27, true (the last counts pairs from 1); S004-13, imprecise."""
+    """True, counted from 0 or from 1; imprecise where one theta serves all pairs."""
     from_0 = [10_000 ** (-2 * i / d) for i in range(d // 2)]
     from_1 = [10_000 ** (-2 * (i - 1) / d) for i in range(1, d // 2 + 1)]
     assert from_0 == from_1
     torch.testing.assert_close(inv_freq(d), torch.tensor(from_0, dtype=torch.float64))
-    # S004-13 gives one theta_p; with its own exponent there is one for each pair.
+    # The claim gives one theta_p; with its own exponent there is one for each pair.
     angles = [7 / 10_000 ** (2 * i / d) for i in range(d // 2)]
     assert len(set(angles)) == d // 2
     torch.testing.assert_close(7 * inv_freq(d), torch.tensor(angles, dtype=torch.float64))
 
 
 def test_the_width_in_the_formula_is_the_heads():
-    """S000-27, imprecise: d is the width of a head, or of the part that rotates."""
+    """Imprecise: d is the width of a head, or of the part that rotates."""
     of_head, of_embedding = inv_freq(64), inv_freq(768)[:32]
     assert wavelength(of_head)[-1] > 47_000 and wavelength(of_embedding)[-1] < 14
     torch.testing.assert_close(RotaryEmbedding(head_dim=64, layout="half").inv_freq, of_head)
 
 
 def test_an_odd_head_may_rotate_an_even_part():
-    """S000-57, imprecise: the rotating part of each head is even, nothing else need be."""
+    """Imprecise: the rotating part of each head is even, nothing else need be."""
     rotary = RotaryEmbedding(head_dim=5, rotary_dim=4, layout="half")
     x = unit(1, 1, 1, 6, 5).float()
     out, _ = rotary(x, x)
@@ -75,7 +75,7 @@ def test_an_odd_head_may_rotate_an_even_part():
 
 
 def test_the_matrix_is_block_diagonal_and_one_block_tells_the_rest():
-    """S000-65, S001-73, S002-27, true."""
+    """As the sources say."""
     for frequencies in (inv_freq(4), inv_freq(8)):
         matrix = reference.rotation_matrix(3, frequencies, layout="interleaved")
         blocks = [
@@ -85,7 +85,7 @@ def test_the_matrix_is_block_diagonal_and_one_block_tells_the_rest():
 
 
 def test_positions_may_be_any_real_numbers():
-    """S000-66, imprecise: p need not be an integer."""
+    """Imprecise: p need not be an integer."""
     x, y = unit(2, 2, 8)
     f = inv_freq(8)
     here = turned(x, 0.25, f) @ turned(y, 2.75, f)
@@ -94,7 +94,7 @@ def test_positions_may_be_any_real_numbers():
 
 
 def test_the_laws_of_the_block_diagonal_matrix():
-    """S000-33 to S000-36, S000-67 to S000-69, S000-78, S000-80, S002-30, true."""
+    """As the sources say."""
     assert_equal(R(m).T * R(m), sp.eye(4))
     assert_equal(R(-m), R(m).T)
     assert_equal(R(m).T * R(n), R(-m) * R(n))
@@ -104,7 +104,7 @@ def test_the_laws_of_the_block_diagonal_matrix():
 
 
 def test_transposing_turns_back_because_it_is_a_turn_and_not_by_definition():
-    """S000-70, imprecise: R(m)^T = R(-m) is a theorem; for a stretch it is false."""
+    """Imprecise: R(m)^T = R(-m) is a theorem; for a stretch it is false."""
     stretch = sp.Symbol("lambda", positive=True)
 
     def stretched(position):
@@ -115,53 +115,53 @@ def test_transposing_turns_back_because_it_is_a_turn_and_not_by_definition():
 
 
 def test_the_four_lines_of_the_appendix_hold_two_pairs_of_slips_that_cancel():
-    """S000-71, S000-72, S000-75, S000-78, true; S000-73, S000-74, S000-76, S000-77, false."""
+    """The product and its first and last line are true, the four signs between are false."""
     a, b = sp.symbols("a b", real=True)
     result = rotation(-a) * rotation(b)
     ca, sa, cb, sb = sp.cos(a), sp.sin(a), sp.cos(b), sp.sin(b)
     raw = sp.Matrix(
         [[ca * cb + sa * sb, -ca * sb + sa * cb], [-sa * cb + ca * sb, sa * sb + ca * cb]]
     )
-    assert_equal(result, raw)  # S000-71
-    assert_equal(ca * cb + sa * sb, sp.cos(a - b))  # S000-72
-    assert_equal(sp.cos(a - b), sp.cos(b - a))  # S000-75
+    assert_equal(result, raw)
+    assert_equal(ca * cb + sa * sb, sp.cos(a - b))
+    assert_equal(sp.cos(a - b), sp.cos(b - a))
     assert_equal(raw[0, 1], sp.sin(a - b))
     assert_equal(raw[1, 0], -sp.sin(a - b))
     for said, entry in ((-sp.sin(a - b), raw[0, 1]), (sp.sin(a - b), raw[1, 0])):
-        assert sp.simplify(said - entry) != 0  # S000-73, S000-74
+        assert sp.simplify(said - entry) != 0  # two signs
     for said, from_line in ((-sp.sin(b - a), -sp.sin(a - b)), (sp.sin(b - a), sp.sin(a - b))):
-        assert sp.simplify(said - from_line) != 0  # S000-76, S000-77
+        assert sp.simplify(said - from_line) != 0  # two more
     assert_equal(
         result, sp.Matrix([[sp.cos(b - a), -sp.sin(b - a)], [sp.sin(b - a), sp.cos(b - a)]])
     )
 
 
 def test_only_one_transposed_makes_the_product_relative():
-    """S000-79, imprecise."""
+    """The sources say it imprecisely."""
     assert_equal(R(m) * R(n), R(m + n))
     assert sp.simplify(R(m) * R(n) - R(n - m)) != sp.zeros(4)
 
 
 def test_one_function_of_place_and_word_with_the_place_as_its_index():
-    """S002-26, imprecise: the subscript is m; S002-28, imprecise: theta_i is per position."""
+    """Imprecise: the subscript is m, and theta_i is an angle per position."""
     assert R(m).free_symbols == {m, *SPEEDS}
     angle_at = [sp.atan2(R(p)[1, 0], R(p)[0, 0]).subs(SPEEDS[0], 0.1) for p in (1, 2, 3)]
     assert [round(float(angle), 9) for angle in angle_at] == [0.1, 0.2, 0.3]
 
 
 def test_the_query_with_itself_knows_no_position():
-    """S002-29, false: the second bracket is R_n W_k x_n."""
+    """False: the second bracket is R_n W_k x_n."""
     assert_equal((R(m) * Q).dot(R(m) * Q), Q.dot(Q))
 
 
 def test_the_relative_matrix_is_n_minus_m():
-    """S002-31, false."""
+    """The sources say otherwise: false."""
     assert_equal(R(m).T * R(n), R(n - m))
     assert sp.simplify(R(m).T * R(n) - R(m - n)) != sp.zeros(4)
 
 
 def test_orthogonal_keeps_lengths_and_does_not_save_rounded_angles():
-    """S002-32, S004-15, imprecise: norms are kept; angles need float32 or better."""
+    """Imprecise: norms are kept; angles need float32 or better."""
     x = unit(3, 128)
     for position in (1, 1000, 1_000_003):
         norm = turned(x, position, inv_freq(128)).norm()
@@ -172,7 +172,7 @@ def test_orthogonal_keeps_lengths_and_does_not_save_rounded_angles():
 
 
 def test_rotating_the_dimensions_two_by_two_is_not_enough_without_speeds_of_their_own():
-    """S003-15, imprecise; S004-11, false: one angle for all pairs makes one hand of them."""
+    """False: one angle for all pairs makes one hand of them."""
     same, own = torch.ones(32).double(), inv_freq(64)
     away = torch.arange(100, 5000)
     alike = {

@@ -74,7 +74,7 @@ def change_by_a_push(encoding, world, push=1000):
 
 @pytest.mark.parametrize("name", RELATIVE)
 def test_relative_encodings_know_distances_and_no_places(name, world):
-    """S001-38 (true): relative encodings consider distances inside attention, not places."""
+    """True: relative encodings consider distances inside attention, not places."""
     torch.manual_seed(0)
     encoding = RELATIVE[name]()
     assert change_by_a_push(encoding, world) < 1e-6
@@ -87,7 +87,7 @@ def test_relative_encodings_know_distances_and_no_places(name, world):
 
 
 def test_sinusoidal_codes_are_relative_until_they_are_projected(world):
-    """S000-12 (imprecise): 'sinusoids can hardly reflect relative position'. Bare, they do."""
+    """Imprecise: 'sinusoids can hardly reflect relative position'. Bare, they do."""
     here, there = codes(), codes(IDS + 1000)
     assert torch.allclose(here @ here.T, there @ there.T)
     a = world[1] @ world[2].T
@@ -96,7 +96,7 @@ def test_sinusoidal_codes_are_relative_until_they_are_projected(world):
 
 
 def test_of_absolute_codes_the_learned_ones_have_no_relative_structure():
-    """S004-3 (depends): 'hardly express relative distance': learned tables, not sinusoids."""
+    """Depends: 'hardly express relative distance': learned tables, not sinusoids."""
     torch.manual_seed(0)
     learned = LearnedAbsolute(2 * LENGTH, DIM).table.detach()
     products = learned @ learned.T
@@ -106,7 +106,7 @@ def test_of_absolute_codes_the_learned_ones_have_no_relative_structure():
 
 
 def test_the_score_expands_into_four_terms(world):
-    """S001-44 (true): equation 4, the expansion of q_i k_j^T."""
+    """True: equation 4, the expansion of q_i k_j^T."""
     x, to_q, to_k, _ = world
     p = codes()
     whole = ((x + p) @ to_q) @ ((x + p) @ to_k).T
@@ -115,7 +115,7 @@ def test_the_score_expands_into_four_terms(world):
 
 
 def test_the_form_called_general_is_that_of_absolute_codes(world):
-    """S001-43 (imprecise): equation 3 is attention with absolute codes, without 1 / sqrt(d)."""
+    """Imprecise: equation 3 is attention with absolute codes, without 1 / sqrt(d)."""
     assert change_by_a_push(Sinusoidal(DIM), world) > 1e-3
     q = torch.full((1, 1, 4), 3.0)
     k = torch.stack((q[0, 0], 0 * q[0, 0]))[None]
@@ -125,14 +125,14 @@ def test_the_form_called_general_is_that_of_absolute_codes(world):
 
 
 def test_without_position_vectors_the_content_term_is_left(world):
-    """S001-45 (imprecise): x_i W_Q W_K^T x_j^T is the score without position *vectors*."""
+    """Imprecise: x_i W_Q W_K^T x_j^T is the score without position *vectors*."""
     x, to_q, to_k, _ = world
     p = 0 * codes()
     assert torch.allclose(((x + p) @ to_q) @ ((x + p) @ to_k).T, x @ to_q @ to_k.T @ x.T)
 
 
 def test_shaws_scores_drop_the_query_position_and_replace_that_of_the_key(world):
-    """S001-46 (true): x_i W_Q (x_j W_K + R^K_ij)^T. S001-49: R depends on the distance, clipped."""
+    """True: x_i W_Q (x_j W_K + R^K_ij)^T, where R depends on the distance, clipped."""
     torch.manual_seed(0)
     shaw = Shaw(HEAD_DIM, 4).double()
     x, to_q, to_k, to_v = world
@@ -147,7 +147,7 @@ def test_shaws_scores_drop_the_query_position_and_replace_that_of_the_key(world)
 
 
 def test_shaws_output_replaces_the_position_of_the_value(world):
-    """S001-47 (true): o_i = sum_j a_ij (x_j W_V + R^V_ij)."""
+    """True: o_i = sum_j a_ij (x_j W_V + R^V_ij)."""
     torch.manual_seed(0)
     shaw = Shaw(HEAD_DIM, 4).double()
     q, k, v = (split(world[0] @ to) for to in world[1:])
@@ -157,7 +157,7 @@ def test_shaws_output_replaces_the_position_of_the_value(world):
 
 
 def test_weighting_the_querys_own_value_gives_it_back():
-    """S001-48 (imprecise): 'the weighted sum with v_i' needs v_j."""
+    """Imprecise: 'the weighted sum with v_i' needs v_j."""
     torch.manual_seed(0)
     weights, v = torch.randn(5, 5).softmax(-1), torch.randn(5, 3)
     assert torch.allclose(torch.einsum("ij,id->id", weights, v), v, atol=1e-6)
@@ -165,7 +165,7 @@ def test_weighting_the_querys_own_value_gives_it_back():
 
 
 def test_a_table_read_with_the_other_sign_is_read_backwards():
-    """S001-49 (true as a definition): clip(i - j). Shaw's paper has j - i."""
+    """True as a definition: clip(i - j). Shaw's paper has j - i."""
     torch.manual_seed(0)
     ours, flipped = Shaw(HEAD_DIM, 4), Shaw(HEAD_DIM, 4)
     with torch.no_grad():
@@ -179,7 +179,7 @@ def test_a_table_read_with_the_other_sign_is_read_backwards():
 
 @pytest.mark.parametrize("length", [1, 3, 200])
 def test_clipped_tables_and_sinusoids_of_distances_take_any_length(length):
-    """S001-50 (true): p_K and p_V may be learned or sinusoidal, for texts of any length."""
+    """True: p_K and p_V may be learned or sinusoidal, for texts of any length."""
     q = torch.randn(HEADS, length, HEAD_DIM)
     ids = torch.arange(length)
     for encoding in (Shaw(HEAD_DIM, 4), TransformerXL(HEADS, HEAD_DIM)):
@@ -203,7 +203,7 @@ def conversations(encoding):
 
 
 def test_xlnet_t5_and_deberta_are_variations_on_the_four_terms():
-    """S001-51 (true): each keeps some of the terms (XLNet those of Transformer-XL)."""
+    """True: each keeps some of the terms (XLNet those of Transformer-XL)."""
     kept = {name: conversations(RELATIVE[name]()) for name in RELATIVE if name != "rotary"}
     assert kept == {
         "shaw": (True, False, False),
@@ -215,7 +215,7 @@ def test_xlnet_t5_and_deberta_are_variations_on_the_four_terms():
 
 
 def test_the_added_work_is_of_the_order_of_attention_with_very_different_factors():
-    """S001-40 (depends): order n^2, from nothing to more than attention itself. S004-4."""
+    """Depends: order n^2, from nothing to more than attention itself."""
     length, dim = 512, 64
     q = torch.randn(HEADS, length, dim)
 
@@ -231,14 +231,14 @@ def test_the_added_work_is_of_the_order_of_attention_with_very_different_factors
 
 
 def test_some_relative_encodings_are_simple():
-    """S004-4 (depends): 'complex to implement and slow'. ALiBi's bias is two lines."""
+    """Depends: 'complex to implement and slow'. ALiBi's bias is two lines."""
     lines = inspect.getsource(Alibi.score_bias).split('"""')[-1].strip().splitlines()
     assert len(lines) == 2
 
 
 @pytest.mark.parametrize("name", ["alibi", "t5"])
 def test_a_bias_fits_fused_attention(name):
-    """S001-41 (imprecise): 'later optimizations cannot be applied'. Fused kernels can."""
+    """Imprecise: 'later optimizations cannot be applied'. Fused kernels can."""
     torch.manual_seed(0)
     encoding = RELATIVE[name]()
     q, k, v = torch.randn(3, 1, HEADS, LENGTH, HEAD_DIM)
@@ -249,7 +249,7 @@ def test_a_bias_fits_fused_attention(name):
 
 
 def test_in_linear_attention_one_running_sum_serves_rotation_and_decay_but_not_every_bias():
-    """S001-41: a bias of full rank does not come apart into a place and a place.
+    """A bias of full rank does not come apart into a place and a place.
 
     It may still be had with several sums (the chapter computes ALiBi's two and T5's per bucket).
     """
@@ -267,7 +267,7 @@ def test_in_linear_attention_one_running_sum_serves_rotation_and_decay_but_not_e
 
 
 def test_rope_is_applied_place_by_place_and_heard_as_distance(world):
-    """S001-42 (true), S001-52, S004-22 (true): absolute in form, relative in effect, no parameters.
+    """True: absolute in form, relative in effect, no parameters.
 
     The angle between positions i and j depends on i - j only.
     """
@@ -282,7 +282,7 @@ def test_rope_is_applied_place_by_place_and_heard_as_distance(world):
 
 
 def test_most_decoders_of_the_installed_library_rotate():
-    """S001-42 (true): RoPE became the standard of language models."""
+    """True: RoPE became the standard of language models."""
     folder = Path(transformers.__file__).parent / "models"
     sources = [path.read_text("utf-8") for path in folder.glob("*/modeling_*.py")]
     models = [text for text in sources if re.search(r"class \w+ForCausalLM\(", text)]
@@ -294,7 +294,7 @@ def test_most_decoders_of_the_installed_library_rotate():
 
 
 def test_the_code_is_added_before_the_projection(world):
-    """S001-69 (imprecise): not q + p_m but W (x + p_m)."""
+    """Imprecise: not q + p_m but W (x + p_m)."""
     x, to_q, to_k, _ = world
 
     def position_to_position(push, projected):
@@ -311,7 +311,7 @@ def test_the_code_is_added_before_the_projection(world):
 
 @pytest.mark.parametrize("name", ["t5", "alibi"])
 def test_relative_position_can_enter_without_touching_q_or_k(name):
-    """S002-4, S003-3 (imprecise): encodings need not be functions f(q, k, v) or change q and k."""
+    """Imprecise: encodings need not be functions f(q, k, v) or change q and k."""
     torch.manual_seed(0)
     encoding = RELATIVE[name]()
     q, k = torch.randn(2, HEADS, LENGTH, HEAD_DIM)

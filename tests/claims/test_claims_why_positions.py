@@ -62,7 +62,7 @@ def formula(q, k, v):
 
 
 def test_without_a_mask_attention_cannot_tell_orders_apart_and_with_one_it_can():
-    """S000-3, S001-2, S004-1 (depends): "self-attention is unordered, ignores positions".
+    """Depends: "self-attention is unordered, ignores positions".
 
     True without a mask: the bag of outputs is the same for all orders. False with a causal mask.
     """
@@ -74,7 +74,7 @@ def test_without_a_mask_attention_cannot_tell_orders_apart_and_with_one_it_can()
 
 
 def test_attention_is_the_formula_with_the_square_root_of_the_keys_width():
-    """S000-4 and S002-6 (true): Attention = softmax(Q K^T / sqrt(d_k)) V, weights row by row."""
+    """True: Attention = softmax(Q K^T / sqrt(d_k)) V, weights row by row."""
     q, k, v = torch.randn(3, LENGTH, 8, dtype=torch.float64).unbind()
     output, weights = attend(NoPosition(), q, k, v)
     torch.testing.assert_close(output, formula(q, k, v))
@@ -85,7 +85,7 @@ def test_attention_is_the_formula_with_the_square_root_of_the_keys_width():
 
 
 def test_shuffled_words_change_the_list_of_outputs_and_not_its_mean():
-    """S000-5 (false): "if the words are shuffled, the output does not change".
+    """False: "if the words are shuffled, the output does not change".
 
     The outputs are shuffled along: equivariant. Invariant is what forgets the order, as the mean.
     """
@@ -103,7 +103,7 @@ def layer_pair(x, shuffle):
 
 @pytest.mark.parametrize(("causal", "same"), [(False, True), (True, False)])
 def test_i_like_you_and_you_like_me(causal, same):
-    """S000-6 (depends): "我喜欢你 and 你喜欢我 cannot be told apart".
+    """Depends: "我喜欢你 and 你喜欢我 cannot be told apart".
 
     True of the bag of outputs without a mask; a causal mask alone tells them apart.
     """
@@ -125,7 +125,7 @@ def test_i_like_you_and_you_like_me(causal, same):
     ],
 )
 def test_both_families_of_encodings_tell_equal_words_apart_and_nothing_does_not(encoding):
-    """S001-1 (true): positions need information, and the main families give it.
+    """True: positions need information, and the main families give it.
 
     Equal words, everything else the same: only an encoding makes their outputs differ.
     """
@@ -137,7 +137,7 @@ def test_both_families_of_encodings_tell_equal_words_apart_and_nothing_does_not(
 
 
 def test_tokens_are_whole_numbers_and_only_their_embeddings_are_vectors():
-    """S002-2 (imprecise): "the sequence of tokens lies in R^(N x d)"; the embeddings do."""
+    """Imprecise: "the sequence of tokens lies in R^(N x d)"; the embeddings do."""
     model = Transformer(9, model_dim=WIDTH, num_heads=2, num_layers=1, encoding=NoPosition())
     tokens = torch.tensor([3, 1, 4, 1, 5])
     assert not tokens.is_floating_point() and tokens.shape == (LENGTH,)
@@ -147,7 +147,7 @@ def test_tokens_are_whole_numbers_and_only_their_embeddings_are_vectors():
 
 
 def test_some_encodings_leave_q_k_and_v_alone():
-    """S002-4 (imprecise): "all position encodings construct a function f(q, k, v)"."""
+    """Imprecise: "all position encodings construct a function f(q, k, v)"."""
     x, ids = words(), torch.arange(LENGTH)
     q, k, v = torch.randn(3, 2, LENGTH, 8, dtype=torch.float64).unbind()
     for encoding in (Alibi(2), T5Bias(2)):
@@ -160,7 +160,7 @@ def test_some_encodings_leave_q_k_and_v_alone():
 
 
 def test_a_query_is_made_from_its_own_word_and_position():
-    """S002-5 (true): q_m = f_q(x_m, m), k_n = f_k(x_n, n), v_n = f_v(x_n, n).
+    """True: q_m = f_q(x_m, m), k_n = f_k(x_n, n), v_n = f_v(x_n, n).
 
     It holds of encodings that act on vectors: another word elsewhere changes nothing in q_m;
     another word or another position at m does.
@@ -181,7 +181,7 @@ def test_a_query_is_made_from_its_own_word_and_position():
 
 
 def test_the_sum_over_n_leaves_one_output_per_query():
-    """S002-7 (imprecise): "o_(m,n) = sum_n a_(m,n) v_n"; after the sum there is no n."""
+    """Imprecise: "o_(m,n) = sum_n a_(m,n) v_n"; after the sum there is no n."""
     q, k = torch.randn(2, LENGTH, 8, dtype=torch.float64).unbind()
     v = torch.randn(LENGTH, 3, dtype=torch.float64)
     output, weights = attend(NoPosition(), q, k, v)
@@ -191,7 +191,7 @@ def test_the_sum_over_n_leaves_one_output_per_query():
 
 
 def test_a_score_knows_no_position_unless_it_is_given_one():
-    """S002-16 (imprecise): "the Transformer captures position information through self-attention".
+    """Imprecise: "the Transformer captures position information through self-attention".
 
     The weight of a pair moves with the pair; with an encoding it depends on the places.
     """

@@ -120,6 +120,14 @@ def watched(widget, button, names, seconds):
     return seen
 
 
+def accessibility_faults(page):
+    """The rules of axe that the page breaks, by their names."""
+    from axe_playwright_python.sync_playwright import Axe
+
+    found = Axe().run(page, options={"preload": False}).response["violations"]
+    return [rule["id"] for rule in found]
+
+
 class Widget:
     """One mounted widget of a page, its controls and its readouts."""
 

@@ -34,6 +34,8 @@ class Oracle:
     angles: tuple[str, ...] = ()
     # Readouts whose text is no number.
     untold: tuple[str, ...] = ()
+    # Controls that show more or less than before; no other may change the widget's height.
+    resizing: str = "$^"
 
     def same(self, name: str, shown: float, expected: float) -> bool:
         """Whether a readout shows what it should."""

@@ -9,10 +9,15 @@ from ropebook.widgets import base
 
 ROOT = Path(__file__).parents[2]
 _HOST = ROOT / "book/_static/static_host.js"
-# Beside what a reader gets, tests set traits as Python would, and take the widget off its page.
+# Beside what a reader gets, tests set traits as Python would, take the widget off its page, and
+# learn which traits it has asked for or set.
 _HOOK = """
 export default { render(view) {
-  window.model = view.model;
+  const { model } = Object.assign(window, { model: view.model, touched: new Set() });
+  for (const use of ["get", "set"]) {
+    const plain = model[use];
+    model[use] = (name, ...value) => (touched.add(name), plain.call(model, name, ...value));
+  }
   return (window.unmount = underTest.render(view));
 } };
 """
@@ -35,7 +40,8 @@ def folder_of(name):
 def page_of(*widgets):
     """Return the HTML of a page, as the book's build writes it, for widgets in their present state.
 
-    In the page, `model` is the model of the widget mounted last, and `unmount()` takes it down.
+    In the page, `model` is the model of the widget mounted last, `touched` the traits that it has
+    read or set, and `unmount()` takes it down.
     """
     mime = "application/vnd.jupyter.widget-{}+json"
     stored = {str(i): _stored(widget) for i, widget in enumerate(widgets)}

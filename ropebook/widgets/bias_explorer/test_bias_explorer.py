@@ -10,7 +10,7 @@ import traitlets
 pytest.importorskip("anywidget")
 
 import javascript
-from browser import watched
+from browser import accessibility_faults, watched
 from oracles import Oracle
 from refusals import assert_refused
 
@@ -204,13 +204,6 @@ def reports(page, name):
     )
 
 
-def axe(page):
-    from axe_playwright_python.sync_playwright import Axe
-
-    found = Axe().run(page, options={"preload": False}).response["violations"]
-    return [rule["id"] for rule in found]
-
-
 def some_states(count):
     draw = random.Random(0)
     for i in range(count):
@@ -265,23 +258,10 @@ def test_cells_are_colored_by_what_python_reports(page):
         assert opacity == pytest.approx(min(1, abs(value) / 3), abs=6e-4)
 
 
-# Other machines have other fonts: letters set closer and wider stand for narrow and wide ones.
-@pytest.mark.parametrize("spacing", ["-0.03em", "0", "0.05em", "0.1em"])
-def test_nothing_jumps_in_height_whatever_the_font(page, spacing):
-    page.evaluate("(spacing) => { document.body.style.letterSpacing = spacing }", spacing)
-    heights = {}
-    for i, state in enumerate(some_states(40)):
-        state["shift"] = (0, 70, 1000)[i % 3]  # values of every width
-        put(page, **state)
-        height = page.locator(".rope-frame").evaluate("(node) => node.offsetHeight")
-        heights.setdefault(height, state)
-    assert len(heights) == 1, heights
-
-
 def test_axe_finds_nothing(page):
     for encoding in ENCODINGS:
         put(page, encoding=encoding, causal=encoding == "t5")
-        assert axe(page) == []
+        assert accessibility_faults(page) == []
 
 
 def test_an_encodings_own_sliders_are_seen_with_it_and_only_then(page):

@@ -111,6 +111,7 @@ ORACLE = Oracle(
     wide_ranging="wavelength|inv_freq|turns|^base$|^context$",
     angles=("pair_angle",),
     untold=("hand", "pair"),
+    resizing="rotary_dim|preset_",  # more pairs are more dials
 )
 
 

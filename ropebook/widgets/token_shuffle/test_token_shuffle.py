@@ -143,33 +143,6 @@ def test_the_numbers_cannot_be_changed(name):
         setattr(TokenShuffle(), name, {})
 
 
-# Other machines have other fonts: letters set wider stand for those of wide ones.
-@pytest.mark.parametrize(
-    ("width", "spacing"),
-    [(1280, "0"), (720, "0.1em"), (390, "0"), (390, "0.1em"), (340, "0"), (340, "0.1em")],
-)
-def test_nothing_jumps_in_height_whatever_the_font(on_scratch, width, spacing):
-    page = on_scratch("token_shuffle", (width, 844), reduced_motion="reduce").page
-    page.evaluate("(spacing) => { document.body.style.letterSpacing = spacing }", spacing)
-    heights = {}
-    for positions, causal in SWITCHES:
-        for name, sentence in SENTENCES.items():
-            orders = [list(range(len(sentence["words"]))), swapped(name), *sentence["shuffles"]]
-            for order in orders:
-                state = {"sentence": name, "order": order}
-                state |= {"positions": positions, "causal": causal}
-                height = page.evaluate(
-                    """async (state) => {
-                      for (const name in state) model.set(name, state[name]);
-                      await new Promise((go) => requestAnimationFrame(() => setTimeout(go)));
-                      return document.querySelector(".rope-frame").offsetHeight;
-                    }""",
-                    state,
-                )
-                heights.setdefault(height, state)
-    assert len(heights) == 1, heights
-
-
 # ---- what it must report ----
 
 
