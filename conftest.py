@@ -50,9 +50,10 @@ def pytest_collection_modifyitems(config, items):
 
 
 def _belongs_to(item):
-    """The chapters and widgets that a test is about: by its file's name and its parameters."""
+    """The chapters and widgets that a test is about: by its file, its folder, its parameters."""
     file = item.path.stem.removeprefix("test_")
     named = {file, file.removeprefix("claims_"), file.removeprefix("exercises_")}
+    named.add(item.path.parent.name)
     parameters = item.callspec.params.values() if hasattr(item, "callspec") else ()
     for value in parameters:
         parts = value if isinstance(value, tuple) else (value,)

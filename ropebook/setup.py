@@ -1,8 +1,20 @@
 """Installs the book's own package from its folder; every folder of Python files in it belongs."""
 
 from setuptools import find_packages, setup
+from setuptools.command.build_py import build_py
+
+
+class WithoutTests(build_py):
+    """Tests stand beside what they test, and are of use where the repository is."""
+
+    def find_package_modules(self, package: str, package_dir: str) -> list[tuple[str, str, str]]:
+        """Return (package, module, file) of all modules but tests."""
+        found = super().find_package_modules(package, package_dir)
+        return [(of, name, file) for of, name, file in found if not name.startswith("test_")]
+
 
 setup(
+    cmdclass={"build_py": WithoutTests},
     package_dir={"ropebook": "."},
     packages=["ropebook", *(f"ropebook.{name}" for name in find_packages("."))],
     package_data={"": ["*.js", "*.css"]},

@@ -60,20 +60,29 @@ def rotate(x, position_ids):
 """
 
 
+def unpacked_wheel(folder, names, project="."):
+    """Build a wheel of some files from a copy, as `pip wheel` builds it; return it unpacked."""
+    for name in names:
+        copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
+        copy(ROOT / name, folder / name)
+    command = [sys.executable, "-c", BUILD]
+    done = subprocess.run(command, cwd=folder / project, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    (built,) = (folder / project).glob("*.whl")
+    assert built.name.endswith("-py3-none-any.whl")
+    zipfile.ZipFile(built).extractall(folder / "unpacked")
+    return folder / "unpacked"
+
+
+def files_of(wheel):
+    held = {str(path.relative_to(wheel)) for path in wheel.rglob("*") if path.is_file()}
+    return {name for name in held if ".dist-info/" not in name}
+
+
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory):
-    """The folder of an unpacked wheel, built from a copy as `pip wheel` builds it."""
-    source = tmp_path_factory.mktemp("source")
-    for name in SOURCES:
-        copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
-        copy(ROOT / name, source / name)
-    done = subprocess.run([sys.executable, "-c", BUILD], cwd=source, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    (built,) = source.glob("*.whl")
-    assert built.name.endswith("-py3-none-any.whl")
-    unpacked = tmp_path_factory.mktemp("unpacked")
-    zipfile.ZipFile(built).extractall(unpacked)
-    return unpacked
+    """The folder of the library's wheel."""
+    return unpacked_wheel(tmp_path_factory.mktemp("ropelib"), SOURCES)
 
 
 @pytest.fixture(scope="module")
@@ -119,9 +128,20 @@ def test_the_wheel_holds_every_file_of_the_library_and_nothing_else(wheel):
         for path in (ROOT / "ropelib").rglob("*")
         if path.suffix in suffixes and path.is_file()
     }
-    held = {str(path.relative_to(wheel)) for path in wheel.rglob("*") if path.is_file()}
-    assert {name for name in held if ".dist-info/" not in name} == library
-    assert "ropelib/py.typed" in held, "type checkers read annotations of a typed package only"
+    assert files_of(wheel) == library
+    assert "ropelib/py.typed" in library, "type checkers read annotations of a typed package only"
+
+
+def test_the_books_wheel_holds_every_folder_and_no_tests(tmp_path):
+    suffixes = {".py", ".js", ".css", ".json"}
+    book = {
+        str(path.relative_to(ROOT))
+        for path in (ROOT / "ropebook").rglob("*")
+        if path.suffix in suffixes and not path.name.startswith("test_")
+    } - {"ropebook/setup.py"}
+    wheel = unpacked_wheel(tmp_path, ["ropebook"], "ropebook")
+    assert files_of(wheel) == book
+    assert "ropebook/widgets/kit/kit.css" in book
 
 
 def test_the_wheel_says_who_made_it_and_under_which_license(wheel, metadata):

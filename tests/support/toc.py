@@ -2,20 +2,10 @@
 
 from pathlib import Path
 
-import yaml
+from sphinx_external_toc.parsing import parse_toc_yaml
 
 ROOT = Path(__file__).parents[2]
-
-
-def _files(entry) -> list[str]:
-    if isinstance(entry, list):
-        return [file for part in entry for file in _files(part)]
-    own = [entry[key] for key in ("root", "file") if key in entry]
-    lists = [entry[key] for key in ("parts", "chapters", "sections", "entries") if key in entry]
-    return own + [file for part in lists for file in _files(part)]
-
-
-FILES = _files(yaml.safe_load((ROOT / "_toc.yml").read_text("utf-8")))
+FILES = [*parse_toc_yaml(ROOT / "_toc.yml")]
 NOTEBOOKS = [f"{file}.ipynb" for file in FILES if (ROOT / f"{file}.ipynb").exists()]
 TEXT_NOTEBOOKS = [
     f"{file}.md"
