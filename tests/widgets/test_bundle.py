@@ -2,7 +2,6 @@
 
 import re
 import statistics
-import subprocess
 
 import pytest
 
@@ -18,6 +17,7 @@ from ropebook.widgets.bundle import bundle, compact, joined, reached, stylesheet
 CLASSES = widget_classes()
 KIT = "kit/kit.js"
 OWN = "own/widget.js"
+MOST_BYTES = 40_000  # and 10 kB for each file of its own beside widget.js
 
 
 @pytest.mark.parametrize("name", CLASSES)
@@ -27,24 +27,36 @@ def test_a_widget_carries_its_bundle_and_its_style(name):
 
 
 @pytest.mark.parametrize("name", CLASSES)
-def test_bundle_is_one_module_without_imports(name):
+def test_the_bundle_is_one_small_module_without_imports_or_addresses(name):
     source = bundle(name)
-    assert not re.search(r"^\s*import\b", source, re.MULTILINE)
-    assert "fetch(" not in source and "http://www.w3.org/2000/svg" in source
-    assert re.findall(r"https?://[^\"'\s]+", source) == ["http://www.w3.org/2000/svg"]
-    assert len(source.encode()) < (70_000 if name == "config_inspector" else 40_000)
+    assert not re.search(r"^\s*import\b|\bimport\(|\bfetch\(", source, re.MULTILINE)
+    assert set(re.findall(r"https?://[^\"'\s]+", source)) == {"http://www.w3.org/2000/svg"}
+    parts = len([*(WIDGETS / name).glob("*.js")]) - 1
+    assert len(source.encode()) < MOST_BYTES + 10_000 * parts
+
+
+_RENDERS = """
+const { default: widget } = await import("data:text/javascript," + encodeURIComponent(given));
+console.log(JSON.stringify(typeof widget.render));
+"""
 
 
 @pytest.mark.parametrize("name", CLASSES)
 def test_the_bundle_parses_as_a_module_that_renders(name):
-    program = (
-        "let s='';process.stdin.on('data',d=>s+=d).on('end',async()=>{"
-        "const m=await import('data:text/javascript,'+encodeURIComponent(s));"
-        "if(typeof m.default.render!=='function')process.exit(1)})"
-    )
-    command = [javascript.node(), "-e", program]
-    run = subprocess.run(command, input=bundle(name), capture_output=True, text=True)
-    assert run.returncode == 0, run.stderr
+    assert javascript.run(_RENDERS, bundle(name)) == "function"
+
+
+JAVASCRIPT = [(path.parent.name, path.name) for path in sorted(WIDGETS.glob("*/*.js"))]
+
+
+@pytest.mark.parametrize(("folder", "name"), JAVASCRIPT, ids="/".join)
+def test_pure_javascript_functions(folder, name):
+    file = (WIDGETS / folder / name).with_suffix(".test.mjs")
+    assert file.exists(), "every JavaScript file has its tests beside it"
+    javascript.started("--test", file)
+
+
+# ---- how files are joined ----
 
 
 @pytest.mark.parametrize(
