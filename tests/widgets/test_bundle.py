@@ -49,7 +49,7 @@ def test_the_bundle_parses_as_a_module_that_renders(name):
 JAVASCRIPT = [(path.parent.name, path.name) for path in sorted(WIDGETS.glob("*/*.js"))]
 
 
-@pytest.mark.parametrize(("folder", "name"), JAVASCRIPT, ids="/".join)
+@pytest.mark.parametrize(("folder", "name"), JAVASCRIPT)
 def test_pure_javascript_functions(folder, name):
     file = (WIDGETS / folder / name).with_suffix(".test.mjs")
     assert file.exists(), "every JavaScript file has its tests beside it"

@@ -68,7 +68,7 @@ def traits_of(*kinds):
     return [(name, key) for name, key, trait in found if isinstance(trait, kinds)]
 
 
-@pytest.mark.parametrize(("name", "key"), traits_of(traitlets.Int, traitlets.Float), ids="-".join)
+@pytest.mark.parametrize(("name", "key"), traits_of(traitlets.Int, traitlets.Float))
 def test_a_number_far_beyond_its_rule_is_refused_with_rule_and_value(name, key):
     whole = isinstance(own_traits(name)[key], traitlets.Int)
     for value in [-(10**9)] if whole else [-1e9, math.nan]:
@@ -76,7 +76,7 @@ def test_a_number_far_beyond_its_rule_is_refused_with_rule_and_value(name, key):
         assert_refused(CLASSES[name], key, value, message)
 
 
-@pytest.mark.parametrize(("name", "key"), traits_of(traitlets.List), ids="-".join)
+@pytest.mark.parametrize(("name", "key"), traits_of(traitlets.List))
 def test_an_empty_list_is_refused_with_rule_and_value(name, key):
     assert_refused(CLASSES[name], key, [], rf"^{key} must .*got (\[\]|0)$")
 
@@ -85,7 +85,7 @@ ANY_TEXT = ("config", "layer_type")  # what cannot be read stays, and its mistak
 CHOICES = [(name, key) for name, key in traits_of(traitlets.Unicode) if key not in ANY_TEXT]
 
 
-@pytest.mark.parametrize(("name", "key"), CHOICES, ids="-".join)
+@pytest.mark.parametrize(("name", "key"), CHOICES)
 def test_an_unknown_choice_is_refused_and_the_known_ones_named(name, key):
     known = re.escape(getattr(CLASSES[name](), key))
     assert_refused(CLASSES[name], key, "?", rf"^{key} must be .*{known}.*, got '\?'$")
