@@ -6,9 +6,10 @@ from typing import Any
 
 from torch import Tensor
 
-from ropelib import RopeConfig, RotaryEmbedding
 from ropelib.checks import shown
+from ropelib.config import RopeConfig
 from ropelib.encodings.base import PositionEncoding
+from ropelib.rotation import RotaryEmbedding
 
 
 class Rotary(PositionEncoding):

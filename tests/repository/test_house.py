@@ -11,8 +11,8 @@ from toc import FILES, ROOT
 # all that is inside it and is not named itself; `__init__` is a package's own door.
 FLOORS = [
     ["ropelib.checks", "ropelib.frequencies", "ropelib.memory", "ropelib.model_types"],
-    ["ropelib"],  # rotation, scaling, distance, axes, reference, attention, gallery
-    ["ropelib.config", "ropelib.encodings"],
+    ["ropelib"],  # rotation, scaling, distance, axes, reference, gallery
+    ["ropelib.config", "ropelib.encodings", "ropelib.attention"],
     ["ropelib.diagnosis", "ropelib.diagnose"],
     ["ropelib.__init__", "ropelib.__main__"],
     ["ropebook.__init__", "ropebook.palette", "ropebook.symbolic"],
