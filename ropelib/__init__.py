@@ -18,10 +18,14 @@ names the bug in anybody's rotation. Positions count tokens, angles are radians,
 m rotates counterclockwise by `m * inv_freq`.
 """
 
+import sys
+
+from ropelib import diagnosis
 from ropelib.config import RopeConfig
-from ropelib.diagnose import diagnose
+from ropelib.diagnosis import diagnose
+from ropelib.embedding import RotaryEmbedding
 from ropelib.frequencies import inv_freq
-from ropelib.rotation import RotaryEmbedding, apply_rotary, convert_layout, cos_sin
+from ropelib.rotation import apply_rotary, convert_layout, cos_sin
 
 __all__ = [
     "RopeConfig",
@@ -33,3 +37,8 @@ __all__ = [
     "inv_freq",
 ]
 __version__ = "0.1.0"
+
+# The package `diagnosis` was a module `diagnose`, which its function hid. What imports or asks for
+# the names of the one by the name of the other finds them: `from ropelib.diagnose import ...`.
+sys.modules["ropelib.diagnose"] = diagnosis
+vars(diagnose).update({name: getattr(diagnosis, name) for name in diagnosis.__all__})

@@ -6,8 +6,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ropelib import checks, frequencies
-from ropelib.rotation import _array_of_positions, _check_inv_freq, cos_sin
+from ropelib import checks
+from ropelib.frequencies import check_rotary_dim, inverse_frequencies
+from ropelib.rotation import cos_sin
+from ropelib.tensor_checks import array_of_positions, check_inv_freq
 
 _ORDERS = ("chunked", "interleaved")
 
@@ -91,14 +93,14 @@ def axial_inv_freq(rotary_dim: int, num_axes: int, base: float = 10_000.0) -> Te
         >>> axial_inv_freq(8, num_axes=2)
         tensor([1.0000, 0.0100, 1.0000, 0.0100], dtype=torch.float64)
     """
-    checks.integer("num_axes", num_axes, 1)
-    frequencies.check_rotary_dim(rotary_dim)
-    rotary_dim, num_axes = int(rotary_dim), int(num_axes)  # NumPy's wrap around
+    num_axes = checks.integer("num_axes", num_axes, 1)
+    check_rotary_dim(rotary_dim)
+    rotary_dim = int(rotary_dim)  # sums of NumPy's wrap around
     if rotary_dim % (2 * num_axes):
         raise ValueError(
             f"rotary_dim must be a multiple of 2 * num_axes, got {rotary_dim} for {num_axes} axes"
         )
-    return frequencies.inv_freq(rotary_dim // num_axes, base).repeat(num_axes)
+    return inverse_frequencies(rotary_dim // num_axes, base).repeat(num_axes)
 
 
 def axial_cos_sin(
@@ -150,14 +152,14 @@ def axial_cos_sin(
     """
     axes = axis_of_pairs(sections, order=order)
     if not isinstance(position_ids, Tensor):
-        position_ids = _array_of_positions(position_ids)
+        position_ids = array_of_positions(position_ids)
     shape = tuple(position_ids.shape)
     if len(shape) not in (2, 3) or shape[0] != len(sections):
         raise ValueError(
             "position_ids must be (num_axes, seq_len) or (num_axes, batch, seq_len) with "
             f"{len(sections)} axes, got shape {shape}"
         )
-    _check_inv_freq(inv_freq)
+    check_inv_freq(inv_freq)
     if len(inv_freq) != len(axes):
         raise ValueError(
             f"inv_freq must be (num_pairs,) with {len(axes)} pairs from sections {list(sections)}, "

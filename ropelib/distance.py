@@ -9,7 +9,8 @@ from collections.abc import Iterable
 import torch
 from torch import Tensor
 
-from ropelib import checks, frequencies, scaling
+from ropelib import checks, scaling
+from ropelib.frequencies import check_rotary_dim
 
 _BLOCK = 2**18  # cosines at once: 2 MB
 
@@ -32,7 +33,8 @@ def cosine_mean(inv_freq: Tensor, distances: Tensor) -> Tensor:
         is called B and not divided by the number of pairs.
 
     Example:
-        >>> cosine_mean(frequencies.inv_freq(64), torch.tensor([0, 1, 512]))
+        >>> from ropelib import inv_freq
+        >>> cosine_mean(inv_freq(64), torch.tensor([0, 1, 512]))
         tensor([1.0000, 0.9662, 0.1854], dtype=torch.float64)
     """
     return _angles(inv_freq, distances).cos_().mean(dim=-1)
@@ -56,7 +58,8 @@ def partial_sum_bound(inv_freq: Tensor, distances: Tensor) -> Tensor:
         RoFormer (Su et al., arXiv:2104.09864), section 3.4.3, equations 36 and 37 and figure 2.
 
     Example:
-        >>> partial_sum_bound(frequencies.inv_freq(64), torch.tensor([0, 512]))
+        >>> from ropelib import inv_freq
+        >>> partial_sum_bound(inv_freq(64), torch.tensor([0, 512]))
         tensor([16.5000,  2.9859], dtype=torch.float64)
     """
     angles = _angles(inv_freq, distances)
@@ -83,7 +86,8 @@ def first_negative_distance(inv_freq: Tensor, max_distance: int) -> int | None:
         length that a base carries is one less than this.
 
     Example:
-        >>> first_negative_distance(frequencies.inv_freq(128), 4096)
+        >>> from ropelib import inv_freq
+        >>> first_negative_distance(inv_freq(128), 4096)
         1707
     """
     checks.length("max_distance", max_distance)
@@ -130,7 +134,7 @@ def smallest_base(
         4300
     """
     checks.length("max_distance", max_distance)
-    frequencies.check_rotary_dim(rotary_dim)
+    check_rotary_dim(rotary_dim)
     for base in sorted(bases):
         inv_freq, _ = scaling.proportional(
             rotary_dim, base, partial_rotary_factor=partial_rotary_factor

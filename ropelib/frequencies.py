@@ -2,11 +2,12 @@
 
 import math
 import sys
-from numbers import Integral, Real
+from numbers import Real
 
 import torch
 from torch import Tensor
 
+from ropelib import checks
 from ropelib.checks import shown
 
 _MOST_DIMENSIONS = 2**20  # of a head: beyond any model, and a list of frequencies of 4 MiB
@@ -25,7 +26,7 @@ def check_head_dim(head_dim: int) -> None:
     Example:
         >>> check_head_dim(128)
     """
-    _check_dimensions("head_dim", head_dim)
+    checks.integer("head_dim", head_dim, 1, _MOST_DIMENSIONS)
 
 
 def check_rotary_dim(rotary_dim: int, head_dim: int | None = None) -> None:
@@ -42,7 +43,7 @@ def check_rotary_dim(rotary_dim: int, head_dim: int | None = None) -> None:
     Example:
         >>> check_rotary_dim(64, head_dim=128)
     """
-    _check_dimensions("rotary_dim", rotary_dim)
+    checks.integer("rotary_dim", rotary_dim, 1, _MOST_DIMENSIONS)
     if rotary_dim % 2:
         raise ValueError(f"rotary_dim must be even, got {shown(rotary_dim)}")
     if head_dim is not None and rotary_dim > head_dim:
@@ -50,6 +51,32 @@ def check_rotary_dim(rotary_dim: int, head_dim: int | None = None) -> None:
             f"rotary_dim must be at most head_dim, got {shown(rotary_dim)} with head_dim "
             f"{shown(head_dim)}"
         )
+
+
+def rotary_dim_of(head_dim: int, rotary_dim: int | None = None) -> int:
+    """Return how many leading dimensions of a head rotate: all unless it is said.
+
+    Args:
+        head_dim: width of the head.
+        rotary_dim: what is said.
+
+    Returns:
+        A positive even integer, at most `head_dim`.
+
+    Raises:
+        TypeError: if `rotary_dim` is not an integer; a bool is none.
+        ValueError: if it is not positive, is odd, or exceeds `head_dim` or 2 ** 20, or if it is not
+            said and `head_dim` is odd.
+
+    Example:
+        >>> rotary_dim_of(128), rotary_dim_of(128, 64)
+        (128, 64)
+    """
+    if rotary_dim is None and head_dim % 2:
+        raise ValueError(f"head_dim must be even where all of it rotates, got {head_dim}")
+    rotary_dim = head_dim if rotary_dim is None else rotary_dim
+    check_rotary_dim(rotary_dim, head_dim)
+    return int(rotary_dim)
 
 
 def check_base(base: float) -> None:
@@ -73,8 +100,10 @@ def check_base(base: float) -> None:
         raise ValueError(f"base must be at least {sys.float_info.min}, got {shown(base)}")
 
 
-def inv_freq(rotary_dim: int, base: float = 10_000.0) -> Tensor:
+def inverse_frequencies(rotary_dim: int, base: float = 10_000.0) -> Tensor:
     """Return the angle by which each pair of dimensions turns from one token to the next.
+
+    `from ropelib import inv_freq` is this function under the name that its result goes by.
 
     `inv_freq[i] = base ** (-2 * i / rotary_dim)` for `i = 0 .. rotary_dim // 2 - 1`: the first pair
     turns by one radian per token, the last by little more than `1 / base`.
@@ -97,7 +126,7 @@ def inv_freq(rotary_dim: int, base: float = 10_000.0) -> Tensor:
         the paper counts pairs from 1.
 
     Example:
-        >>> inv_freq(4)
+        >>> inverse_frequencies(4)
         tensor([1.0000, 0.0100], dtype=torch.float64)
     """
     check_rotary_dim(rotary_dim)
@@ -119,7 +148,7 @@ def wavelength(inv_freq: Tensor) -> Tensor:
         `(num_pairs,)`, tokens.
 
     Example:
-        >>> wavelength(inv_freq(4))
+        >>> wavelength(inverse_frequencies(4))
         tensor([  6.2832, 628.3185], dtype=torch.float64)
     """
     return 2 * math.pi / inv_freq
@@ -138,16 +167,11 @@ def turns(inv_freq: Tensor, seq_len: float) -> Tensor:
         `(num_pairs,)`, turns; below 1 the pair never comes back to where it started.
 
     Example:
-        >>> turns(inv_freq(4), seq_len=100)
+        >>> turns(inverse_frequencies(4), seq_len=100)
         tensor([15.9155,  0.1592], dtype=torch.float64)
     """
     return seq_len * inv_freq / (2 * math.pi)
 
 
-def _check_dimensions(name: str, value: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, Integral):
-        raise TypeError(f"{name} must be an integer, got {shown(value)}")
-    if value <= 0:
-        raise ValueError(f"{name} must be positive, got {shown(value)}")
-    if value > _MOST_DIMENSIONS:
-        raise ValueError(f"{name} must be at most {_MOST_DIMENSIONS}, got {shown(value)}")
+# The name that code bases give to these numbers, and readers to the function.
+inv_freq = inverse_frequencies

@@ -52,10 +52,10 @@ class Rotary(PositionEncoding):
         self.rotary = RotaryEmbedding(
             head_dim,
             rotary_dim=rotary_dim,
+            base=base,
             inv_freq=inv_freq,
             attention_factor=attention_factor,
             layout=layout,
-            **({} if base is None else {"base": base}),
         )
 
     @classmethod
