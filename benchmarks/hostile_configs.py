@@ -24,7 +24,7 @@ import numpy as np
 import torch
 
 from ropelib.config import RopeConfig, keys, layer_types, report
-from ropelib.gallery import GALLERY
+from ropelib.config.gallery import GALLERY
 
 LONGEST_CALL, MOST_MEMORY = 1.0, 300  # seconds, MB above what the imports need
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ropelib.checks import shown
+from ropelib.checks import printable, shown
 from ropelib.config.keys import MOST
 
 _MOST_SHOWN_OF_A_PATH = 200
@@ -92,7 +92,8 @@ def loaded(config: Any) -> dict[str, Any]:
 
     Raises:
         TypeError: if it is none of these, or does not hold an object.
-        ValueError: if the file cannot be read, is no ordinary file, is too large or is not JSON.
+        ValueError: if the file cannot be read, is no ordinary file, is too large or is not JSON, or
+            `to_dict()` raises.
     """
     if isinstance(config, Mapping):
         return dict(config)
@@ -108,8 +109,14 @@ def loaded(config: Any) -> dict[str, Any]:
             return parsed(text)
         except (TypeError, ValueError) as error:
             raise type(error)(f"{error}: {said}") from error
-    to_dict = getattr(config, "to_dict", None)
-    values = to_dict() if callable(to_dict) and not isinstance(config, type) else None
+    to_dict = None if isinstance(config, type) else getattr(config, "to_dict", None)
+    try:
+        values = to_dict() if callable(to_dict) else None
+    except Exception as error:  # whichever kind: it is somebody else's code
+        raise ValueError(
+            f"config must have a to_dict() that returns a mapping, got {type(error).__name__} from "
+            f"that of {type(config).__name__}: {printable(str(error))}"
+        ) from error
     if isinstance(values, Mapping):
         return dict(values)
     raise TypeError(

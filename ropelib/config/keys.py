@@ -1,13 +1,14 @@
 """What a config.json may say about rotation: every key with its rule, as data.
 
-`reader.py` reads a configuration by this table, and so does `widgets/config_reader.js`, which gets
-it as JSON. Neither knows a bound, a spelling or a model type by itself.
+`reader.py` reads a configuration by this table, and so does `config_inspector/config_reader.js`,
+which gets it as JSON. Neither knows a bound, a spelling or a model type by itself.
 """
 
 import inspect
 from typing import Any
 
-from ropelib import model_types, scaling
+from ropelib import scaling
+from ropelib.config import model_types
 
 # Beyond these a configuration is a mistake, and reading it would cost memory and time.
 MOST = {
@@ -40,7 +41,7 @@ RULES: dict[str, dict[str, Any]] = {
     "bases": {"of": "list", "each": "not_negative"},
     "switches": {"of": "list", "each": "switch"},
     "names": {"of": "list", "each": "text"},
-    "pattern": {"of": "pattern"},
+    "pattern": {"of": "pattern", "shape": f"[LG]{{1,{MOST['layers']}}}"},  # or a count
 }
 
 # Every key that is read beside the rope part. All that are there are checked, in this order.

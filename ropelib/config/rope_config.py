@@ -2,20 +2,23 @@
 
 import os
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from torch import Tensor
 
-from ropelib import checks, distance, frequencies
+from ropelib import checks
 from ropelib.checks import shown
 from ropelib.config.files import loaded
 from ropelib.config.keys import METHODS, MOST
 from ropelib.config.reader import Reader
+from ropelib.config.values import Note
+from ropelib.distance import first_negative_distance
+from ropelib.frequencies import check_rotary_dim, inverse_frequencies, turns, wavelength
 
-_LAYOUTS = ("interleaved", "half")
 _BFLOAT16_DISTINCT = 256  # 8 significant bits: 256 is followed by 258
+_MOST_UNREAD = 20  # keys that are named in a warning each
 _MOST_COSINES = 2**26  # of a search for the first negative sum: a fraction of a second
 
 
@@ -80,8 +83,7 @@ class RopeConfig:
     assumed: tuple[str, ...] = ()
 
     def __post_init__(self):
-        if self.layout not in _LAYOUTS:
-            raise ValueError(f'layout must be "interleaved" or "half", got {shown(self.layout)}')
+        checks.layout("layout", self.layout)
         if not isinstance(self.rope_type, str) or self.rope_type not in METHODS:
             names = ", ".join(map(repr, METHODS))
             raise ValueError(f"rope_type must be one of {names}, got {shown(self.rope_type)}")
@@ -92,13 +94,11 @@ class RopeConfig:
             value = getattr(self, name)
             if value is None and name == "num_layers":
                 continue
-            checks.length(name, value)
-            if value > most:
-                raise ValueError(f"{name} must be at most {most}, got {shown(value)}")
+            checks.integer(name, value, 1, most)
         for name in ("max_seq_len", "original_max_seq_len"):
             if getattr(self, name) is not None:
                 checks.length(name, getattr(self, name))
-        frequencies.check_rotary_dim(self.rotary_dim, self.head_dim)
+        check_rotary_dim(self.rotary_dim, self.head_dim)
         self._scaled(None)
 
     @classmethod
@@ -129,11 +129,11 @@ class RopeConfig:
             ValueError: if the file is missing, too large, no ordinary file or not JSON, a key is
                 missing, unknown, repeated with another value or out of range, the model does not
                 rotate or not in a way that this library computes, or `layer_type` is missing or
-                unknown.
+                unknown, or `to_dict()` raises.
 
         Warns:
             UserWarning: if `model_type` is unknown (the layout is then assumed to be "half"), or a
-                key has no effect.
+                key has no effect; of keys that are not read the first twenty are named.
 
         Example:
             >>> config = RopeConfig.from_hf({"model_type": "llama", "hidden_size": 4096,
@@ -144,9 +144,8 @@ class RopeConfig:
         """
         reader = Reader(loaded(config))
         fields = reader.read(layer_type)
-        for note in reader.values.notes:
-            if note.code != "assumed":
-                warnings.warn(note.sentence, UserWarning, stacklevel=2)
+        for sentence in _worth_a_warning(reader.values.notes):
+            warnings.warn(sentence, UserWarning, stacklevel=2)
         return cls(**fields)
 
     def inv_freq(self, seq_len: int | None = None) -> Tensor:
@@ -222,14 +221,13 @@ class RopeConfig:
                 "a rotation can be described only where tensors hold numbers, got "
                 f"{type(inv_freq).__name__}"
             )
-        wavelengths = frequencies.wavelength(inv_freq)
+        wavelengths = wavelength(inv_freq)
         incomplete, first_negative, searched = None, None, None
         if self.max_seq_len is not None:
-            turns = frequencies.turns(inv_freq, self.max_seq_len)
-            incomplete = int((turns < 1).sum())
-            unscaled = frequencies.inv_freq(self.rotary_dim, self.base)
+            incomplete = int((turns(inv_freq, self.max_seq_len) < 1).sum())
+            unscaled = inverse_frequencies(self.rotary_dim, self.base)
             searched = min(self.max_seq_len, _MOST_COSINES // len(unscaled))
-            first_negative = distance.first_negative_distance(unscaled, searched)
+            first_negative = first_negative_distance(unscaled, searched)
         return {
             "model_type": self.model_type,
             "layer_type": self.layer_type,
@@ -297,3 +295,14 @@ class RopeConfig:
                 f"{self.original_max_seq_len} tokens, and not at all from {fast:g} times on"
             )
         return "frequencies are as they were trained"
+
+
+def _worth_a_warning(notes: Iterable[Note]) -> Iterator[str]:
+    """Yield what a reader should know; of keys that are not read, the first and how many more."""
+    unread = 0
+    for note in notes:
+        unread += note.code == "unread"
+        if note.code != "assumed" and not (note.code == "unread" and unread > _MOST_UNREAD):
+            yield note.sentence
+    if unread > _MOST_UNREAD:
+        yield f"{unread - _MOST_UNREAD} more keys that seem to be about rotation are not read"

@@ -68,15 +68,7 @@ def _number(key: str, value: Any, rule: dict) -> float:
 def _integer(key: str, value: Any, rule: dict) -> int:
     if isinstance(value, float) and value.is_integer():
         value = int(value)
-    if isinstance(value, bool) or not isinstance(value, Integral):
-        raise TypeError(f"{key} must be an integer, got {shown(value)}")
-    most = int(rule.get("most", MOST["number"]))
-    if value < rule["least"]:
-        words = "positive" if rule["least"] == 1 else f"at least {rule['least']}"
-        raise ValueError(f"{key} must be {words}, got {shown(value)}")
-    if value > most:
-        raise ValueError(f"{key} must be at most {most}, got {shown(value)}")
-    return int(value)
+    return checks.integer(key, value, rule["least"], int(rule.get("most", MOST["number"])))
 
 
 def _list(key: str, value: Any, rule: dict) -> list:
@@ -90,7 +82,7 @@ def _list(key: str, value: Any, rule: dict) -> list:
 def _pattern(key: str, value: Any, rule: dict) -> int | str:
     if not isinstance(value, str):
         return checked(key, value, "count")
-    if not re.fullmatch("[LG]{1,10000}", value):
+    if not re.fullmatch(rule["shape"], value):
         raise ValueError(f"{key} must be of L and G, got {shown(value)}")
     return value
 

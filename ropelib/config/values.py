@@ -91,8 +91,8 @@ def agreed(name: str, found: dict[str, Any]) -> Any:
     """
     found = {said: value for said, value in found.items() if value is not None}
     if len(set(found.values())) > 1:
-        listed = ", ".join(f"{shown(value)} by {said}" for said, value in found.items())
-        raise ValueError(f"{name} must be one number, got {listed}")
+        which = ", ".join(f"{shown(value)} by {said}" for said, value in found.items())
+        raise ValueError(f"{name} must be one number, got {which}")
     return next(iter(found.values()), None)
 
 

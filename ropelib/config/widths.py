@@ -71,15 +71,15 @@ def _head_dim(values: Values, layer_type: str | None) -> int:
     num_layers = values.spelled("num_hidden_layers") or 0
     kinds = values.text.get("layer_types") or [None] * num_layers
     asked = [i for i, kind in enumerate(kinds) if kind == layer_type]
-    widths = {own[i] for i in asked if i in own}
+    found = {own[i] for i in asked if i in own}
     if any(i not in own for i in asked):
-        widths.add(_common_head_dim(values, layer_type))
-    if len(widths) != 1:
+        found.add(_common_head_dim(values, layer_type))
+    if len(found) != 1:
         raise ValueError(
             f"head_dim must be one number for layers of type {shown(layer_type)}, got "
-            f"{shown(sorted(widths))} in per_layer_config"
+            f"{shown(sorted(found))} in per_layer_config"
         )
-    return widths.pop()
+    return found.pop()
 
 
 def _common_head_dim(values: Values, layer_type: str | None) -> int:

@@ -8,11 +8,11 @@ wrong ends the list, so that one cause is reported and not the heap of its conse
 
 from collections.abc import Sequence
 from dataclasses import replace
-from numbers import Integral
 
 import torch
 from torch import Tensor
 
+from ropelib import checks
 from ropelib.checks import shown
 from ropelib.diagnosis.adapters import adapted, from_module, from_tables, seq_first
 from ropelib.diagnosis.calls import CALLS
@@ -96,8 +96,8 @@ def diagnose(
         >>> diagnose(lambda x, position_ids: rotate(x, position_ids.bfloat16().float())).codes
         ('positions-in-bfloat16',)
     """
-    _check_range("head_dim", head_dim, 2, MOST_DIMS)
-    _check_range("max_position", max_position, 32, MOST_POSITIONS)
+    checks.integer("head_dim", head_dim, 2, MOST_DIMS)
+    checks.integer("max_position", max_position, 32, MOST_POSITIONS)
     _check_device(device)
     expectation = Expectation.of(expected, inv_freq, attention_factor, layout)
     try:
@@ -113,15 +113,6 @@ def diagnose(
         return _examine(probes, decode, max_position, expectation)
     except Exit as error:
         raise ValueError(str(error)) from error.__cause__
-
-
-def _check_range(name: str, value: int, least: int, most: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, Integral):
-        raise TypeError(f"{name} must be an integer, got {shown(value)}")
-    if value < least:
-        raise ValueError(f"{name} must be at least {least}, got {shown(value)}")
-    if value > most:
-        raise ValueError(f"{name} must be at most {most}, got {shown(value)}")
 
 
 def _check_device(device: str | torch.device) -> None:

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from ropelib.checks import positive, shown
+from ropelib import checks
+from ropelib.checks import shown
 from ropelib.config import RopeConfig
 from ropelib.diagnosis.causes import inverted_blend
 from ropelib.diagnosis.fit import Fit
 from ropelib.diagnosis.measured import Measured
-from ropelib.diagnosis.report import LAYOUTS, Finding, wrong
+from ropelib.diagnosis.report import Finding, wrong
 
 
 @dataclass(frozen=True)
@@ -30,10 +31,8 @@ class Expectation:
         if expected is not None:
             meant = _attributes(expected, tuple(values))
             values = {name: meant[name] if v is None else v for name, v in values.items()}
-        if values["layout"] not in (None, *LAYOUTS):
-            raise ValueError(
-                f'layout must be "interleaved" or "half", got {shown(values["layout"])}'
-            )
+        if values["layout"] is not None:
+            checks.layout("layout", values["layout"])
         if values["inv_freq"] is not None:
             values["inv_freq"] = _frequencies(values["inv_freq"])
         if values["attention_factor"] is not None:
@@ -166,5 +165,5 @@ def _frequencies(values: object) -> Tensor:
 def _factor(value: object) -> float:
     if isinstance(value, Tensor) and value.numel() == 1:
         value = value.item()
-    positive("attention_factor", value)
+    checks.positive("attention_factor", value)
     return float(value)

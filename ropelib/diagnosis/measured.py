@@ -208,11 +208,11 @@ class _Pairing:
     @classmethod
     def of(cls, firsts: list[int], partner: dict[int, int], head_dim: int) -> "_Pairing":
         offset, count = firsts[0], len(firsts)
-        gaps = {partner[a] - a for a in firsts}
-        if len(gaps) == 1:
-            gap = gaps.pop()
-            if gap == 1 and firsts == [offset + 2 * i for i in range(count)]:
+        distances = {partner[a] - a for a in firsts}
+        if len(distances) == 1:
+            distance = distances.pop()
+            if distance == 1 and firsts == [offset + 2 * i for i in range(count)]:
                 return cls("interleaved", count, offset)
-            if gap >= count and firsts == [offset + i for i in range(count)]:
-                return cls("half", gap, offset)
+            if distance >= count and firsts == [offset + i for i in range(count)]:
+                return cls("half", distance, offset)
         return cls(None, count, offset)

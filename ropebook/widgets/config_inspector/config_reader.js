@@ -1,8 +1,8 @@
 import { yarnRamp, yarnScale } from "./scaled_frequencies.js";
 
 // Reads a configuration by the table of ropelib/config/keys.py, in the order of
-// ropelib/config/reader.py; tests/test_config_parity.py holds the two together. What a value may be,
-// which keys there are and what a model type leaves unsaid stands in the table alone.
+// ropelib/config/reader.py; tests/config/test_config_parity.py holds the two together. What a value
+// may be, which keys there are and what a model type leaves unsaid stands in the table alone.
 
 const ORIGINAL = "original_max_position_embeddings";
 const SHARE = "partial_rotary_factor";
@@ -28,7 +28,7 @@ export function checked(key, value, name, { rules, most, smallest }) {
   if (rule.of === "text") keep(typeof value === "string");
   if (rule.of === "boolean") keep(typeof value === "boolean");
   if (rule.of === "mapping") keep(isObject(value));
-  if (rule.of === "pattern" && typeof value === "string") keep(/^[LG]{1,10000}$/.test(value));
+  if (rule.of === "pattern" && typeof value === "string") keep(new RegExp(`^${rule.shape}$`).test(value));
   else if (rule.of === "pattern") checked(key, value, "count", { rules, most, smallest });
   if (rule.of === "list") {
     keep(Array.isArray(value));

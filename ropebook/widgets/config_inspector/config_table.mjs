@@ -14,7 +14,7 @@ export const table = {
     ...{ text: { of: "text" }, boolean: { of: "boolean" }, mapping: { of: "mapping" }, any: { of: "any" } },
     ...{ positive: number({ above: 0 }), at_least_one: number({ least: 1 }), not_negative: number({ least: 0 }) },
     ...{ share: number({ above: 0, most: 1 }), count: whole(1), count_or_zero: whole(0), switch: whole(0, 1) },
-    ...{ dimensions: whole(1, 4096), layers: whole(1, 100), pattern: { of: "pattern" } },
+    ...{ dimensions: whole(1, 4096), layers: whole(1, 100), pattern: { of: "pattern", shape: "[LG]{1,100}" } },
     ...{ positives: list("positive"), bases: list("not_negative"), switches: list("switch"), names: list("text") },
   },
   keys: {

@@ -1,6 +1,6 @@
 """What a config.json leaves to its model type: read from the source of transformers 5.23.
 
-`tests/test_config.py` compares every row with the transformers that is installed.
+`tests/config/test_model_types.py` compares every row with the transformers that is installed.
 """
 
 # Pairs are dimensions (2i, 2i + 1). In the DeepSeek family the code sorts them into halves first,
