@@ -158,7 +158,7 @@ def test_the_wheel_says_who_made_it_and_under_which_license(wheel, metadata):
 
 
 def test_alone_it_needs_torch_and_numpy(metadata):
-    assert metadata.get_all("Requires-Dist") == ["numpy", "torch"]
+    assert metadata.get_all("Requires-Dist") == ["numpy>=1.25", "torch"]
     assert metadata.get_all("Provides-Extra") is None
     assert {"anywidget", "plotly", "sympy"} <= needed_by_the_book()
 
