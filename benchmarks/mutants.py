@@ -30,10 +30,21 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-MODULES = "attention axes checks config diagnosis distance encodings frequencies memory rotation"
-MODULES += " scaling symbolic"
+MODULES = "attention axes checks config devices diagnosis distance embedding encodings frequencies"
+MODULES += " kernels memory pairs rotation scaling symbolic tensor_checks"
 BOOK = ("symbolic",)
-TESTS = {"diagnosis": ["diagnose"], "rotation": ["rotation", "embedding"]}  # else the same name
+CONFIG = ["files", "gallery", "layers", "model_types", "rope_config", "rope_part", "rules"]
+EMBEDDING = ["embedding", "embedding_lengths", "embedding_positions", "embedding_table"]
+TESTS = {  # of modules that have more than one file, or one of another name
+    "config": [*CONFIG, "text_report", "widths"],
+    "diagnosis": ["adapters", "diagnose", "exhibits", "expectation", "measured"],
+    "embedding": EMBEDDING,
+    "kernels": ["kernels", "rotation", "gradients", *EMBEDDING],
+    "pairs": ["kernels", "rotation"],
+    "rotation": ["rotation", "cos_sin", "gradients", "tensor_checks", "embedding"],
+    "scaling": ["scaling", "scaling_errors", "scaling_transformers"],
+    "tensor_checks": ["tensor_checks", "cos_sin", "memory", *EMBEDDING],
+}
 HEAVY = ["pytest", "hypothesis", "torch", "transformers.models.llama.modeling_llama"]
 _SERVER = get_context("forkserver")  # imports what is heavy once, and forks for each mutant
 

@@ -4,9 +4,8 @@ import json
 import random
 from itertools import cycle
 
-from ropelib import model_types
-from ropelib.config import keys
-from ropelib.gallery import GALLERY
+from ropelib.config import keys, model_types
+from ropelib.config.gallery import GALLERY
 
 MODEL_TYPES = [
     *sorted(model_types.INTERLEAVED | model_types.HALF),

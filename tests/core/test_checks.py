@@ -63,6 +63,7 @@ def test_a_text_is_printable_without_its_quotes():
         (checks.factor, 0.999, ValueError, "x must be at least 1, got 0.999"),
         (checks.share, 1.001, ValueError, r"x must lie within 0 \.\. 1, got 1.001"),
         (checks.share, -0.001, ValueError, r"x must lie within 0 \.\. 1, got -0.001"),
+        (checks.layout, "neox", ValueError, 'x must be "interleaved" or "half", got \'neox\''),
         (checks.length, 1.0, TypeError, "x must be an integer, got 1.0"),
         (checks.length, False, TypeError, "x must be an integer, got False"),
         (checks.length, 0, ValueError, "x must be positive, got 0"),
@@ -86,6 +87,7 @@ def test_what_breaks_a_rule_is_refused_by_name_value_and_rule(rule, value, error
         (checks.positive, [5e-324, 1, np.int64(3)]),
         (checks.factor, [1, 1.0]),
         (checks.share, [0, 1, 0.5]),
+        (checks.layout, ["interleaved", "half"]),
         (checks.length, [1, 2**63 - 1, np.int32(7)]),
         (checks.integer, [-1, 10**30, np.int32(7)]),
         (at_least_1, [1]),
@@ -98,8 +100,37 @@ def test_the_edges_of_a_rule_keep_it(rule, values):
         rule("x", value)
 
 
-def test_an_integer_comes_back_as_one_of_pythons():
-    assert type(checks.integer("x", np.int8(100))) is int
+def test_integers_lie_between_their_bounds_and_are_pythons():
+    for value in (-2, 0, 5, np.int8(5), np.uint64(0)):
+        assert type(checks.integer("x", value, -2, 5)) is int
+    for value in (-3, np.int8(-3)):
+        with pytest.raises(ValueError, match="x must be at least -2, got -3"):
+            checks.integer("x", value, -2, 5)
+    with pytest.raises(ValueError, match="x must be positive, got 0"):
+        checks.integer("x", 0, 1)
+    with pytest.raises(ValueError, match="x must be at most 5, got 6"):
+        checks.integer("x", 6, -2, 5)
+
+
+@pytest.mark.parametrize(
+    ("value", "error", "message"),
+    [
+        ("1", TypeError, "attention_factor must be a real number, got '1'"),
+        (True, TypeError, "attention_factor must be a real number, got True"),
+        (0, ValueError, "attention_factor must be positive and finite, got 0"),
+        (math.nan, ValueError, "attention_factor must be positive and finite, got nan"),
+        (10**400, ValueError, "must be between .*, got an integer of about 401 digits"),
+        (1e-40, ValueError, "must be between 1.18e-38 and 3.4e.38, .* got 1e-40"),
+    ],
+)
+def test_wrong_attention_factors_are_refused(value, error, message):
+    with pytest.raises(error, match=message):
+        checks.attention_factor(value)
+
+
+def test_an_attention_factor_is_a_float():
+    assert checks.attention_factor(Fraction(3, 2)) == 1.5
+    assert type(checks.attention_factor(np.float32(2))) is float
 
 
 def test_a_number_of_heads_is_a_size_within_reason():

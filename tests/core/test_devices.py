@@ -13,8 +13,7 @@ from torch._subclasses import FakeTensorMode
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from ropelib import RotaryEmbedding, apply_rotary, cos_sin, inv_freq
-from ropelib import rotation as rotation_module
+from ropelib import RotaryEmbedding, apply_rotary, cos_sin, devices, inv_freq
 from ropelib.axes import axial_cos_sin
 from ropelib.encodings.sinusoidal import Sinusoidal
 
@@ -50,7 +49,7 @@ class Device(TorchDispatchMode):
 @pytest.fixture
 def without_float64(monkeypatch):
     """A device like Apple's MPS."""
-    monkeypatch.setattr(rotation_module, "_KNOW_FLOAT64", ("cpu",))
+    monkeypatch.setattr(devices, "KNOW_FLOAT64", ("cpu",))
     with Device(knows_float64=False) as device:
         yield device
 
@@ -73,9 +72,9 @@ def growing(trained=8):
 
 
 def test_apples_device_is_one_that_does_not_know_float64():
-    assert rotation_module._computes_for(torch.device("mps")) == torch.device("cpu")
+    assert devices.computes_for(torch.device("mps")) == torch.device("cpu")
     for name in ("cpu", "cuda", "cuda:1", "meta"):
-        assert rotation_module._computes_for(torch.device(name)) == torch.device(name)
+        assert devices.computes_for(torch.device(name)) == torch.device(name)
 
 
 def test_the_watcher_sees_float64_and_copies(without_float64):
@@ -169,7 +168,7 @@ def test_compiled_it_copies_nothing_either():
 @every_layout
 def test_what_a_cuda_graph_captures_is_not_kept(monkeypatch, layout):
     # While a stream is captured nothing is computed, and what is allocated belongs to the graph.
-    monkeypatch.setattr(rotation_module, "_is_traced", lambda device: True)
+    monkeypatch.setattr(devices, "is_traced", lambda device: True)
     rotary = RotaryEmbedding(8, layout=layout)
     q = torch.ones(1, 2, 5, 8)
     captured = rotary(q, q, offset=3), rotary(q[:, :, :1], q[:, :, :1], offset=3)
@@ -183,10 +182,10 @@ def test_what_a_cuda_graph_captures_is_not_kept(monkeypatch, layout):
 
 def test_capturing_is_asked_of_cuda(monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_current_stream_capturing", lambda: True)
-    assert rotation_module._is_traced(torch.device("cuda", 0))
-    assert not rotation_module._is_traced(torch.device("cpu"))
+    assert devices.is_traced(torch.device("cuda", 0))
+    assert not devices.is_traced(torch.device("cpu"))
     monkeypatch.setattr(torch.cuda, "is_current_stream_capturing", lambda: False)
-    assert not rotation_module._is_traced(torch.device("cuda", 0))
+    assert not devices.is_traced(torch.device("cuda", 0))
 
 
 @every_layout

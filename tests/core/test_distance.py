@@ -7,12 +7,7 @@ import pytest
 import torch
 
 from ropelib import inv_freq
-from ropelib.distance import (
-    cosine_mean,
-    first_negative_distance,
-    partial_sum_bound,
-    smallest_base,
-)
+from ropelib.distance import cosine_mean, first_negative_distance, partial_sum_bound, smallest_base
 
 DISTANCES = torch.tensor([0, 1, 2, 7, 100, 511, 4096])
 

@@ -6,7 +6,15 @@ import numpy as np
 import pytest
 import torch
 
-from ropelib.frequencies import check_rotary_dim, inv_freq, turns, wavelength
+import ropelib
+from ropelib.frequencies import (
+    check_rotary_dim,
+    inv_freq,
+    inverse_frequencies,
+    rotary_dim_of,
+    turns,
+    wavelength,
+)
 
 
 @pytest.mark.parametrize("rotary_dim", [2, 6, 64, 96, 128, 256])
@@ -102,3 +110,17 @@ def test_bases_at_the_ends_of_a_float_have_finite_frequencies_or_are_refused():
 def test_base_must_be_a_number(base):
     with pytest.raises(TypeError, match=f"base must be a real number, got {base!r}"):
         inv_freq(4, base)
+
+
+def test_the_frequencies_have_the_name_that_readers_know():
+    assert ropelib.inv_freq is inv_freq is inverse_frequencies
+
+
+def test_all_of_a_head_rotates_unless_it_is_said():
+    assert rotary_dim_of(8) == 8 and rotary_dim_of(9, 4) == 4
+    with pytest.raises(ValueError, match="head_dim must be even where all of it rotates, got 9"):
+        rotary_dim_of(9)
+    with pytest.raises(ValueError, match="rotary_dim must be at most head_dim, got 10"):
+        rotary_dim_of(9, 10)
+    with pytest.raises(TypeError, match="rotary_dim must be an integer, got True"):
+        rotary_dim_of(8, True)

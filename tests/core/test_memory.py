@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from ropelib import apply_rotary, cos_sin, inv_freq, reference
-from ropelib import rotation as rotation_module
+from ropelib import apply_rotary, cos_sin, inv_freq, kernels, reference
 from ropelib.memory import _addresses, overlaps, overlaps_itself
 
 LAYOUTS = ["interleaved", "half"]
@@ -21,7 +20,7 @@ every_dtype = pytest.mark.parametrize("dtype", DTYPES)
 def way(request, monkeypatch):
     """Rotate few elements, as these tests do, by either of the two ways."""
     if request.param == "many":
-        monkeypatch.setattr(rotation_module, "_FEW", 0)
+        monkeypatch.setattr(kernels, "FEW", 0)
 
 
 both_ways = pytest.mark.usefixtures("way")

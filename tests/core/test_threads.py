@@ -6,8 +6,7 @@ import threading
 import pytest
 import torch
 
-from ropelib import RotaryEmbedding, inv_freq, reference
-from ropelib import rotation as rotation_module
+from ropelib import RotaryEmbedding, embedding, inv_freq, reference
 
 THREADS, STEPS = 8, 3000
 every_layout = pytest.mark.parametrize("layout", ["interleaved", "half"])
@@ -26,7 +25,7 @@ def is_right(rotated, expected):
 
 
 class Interruption:
-    """Let something else happen at one chosen instruction of `rotation.py`, as a thread would."""
+    """Let something else happen at one chosen instruction of `embedding.py`, as a thread would."""
 
     def __init__(self, instruction, happens):
         self.left, self.happens = instruction, happens
@@ -40,7 +39,7 @@ class Interruption:
         sys.settrace(self.before)
 
     def trace(self, frame, event, _):
-        if frame.f_code.co_filename != rotation_module.__file__:
+        if frame.f_code.co_filename != embedding.__file__:
             return None
         frame.f_trace_opcodes = True
         if event == "opcode":

@@ -7,9 +7,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from ropelib.__main__ import main
+from ropelib.__main__ import COULD_NOT_RUN, main
 from ropelib.config import RopeConfig, layer_types, report
-from ropelib.gallery import GALLERY
+from ropelib.config.gallery import GALLERY
 
 ROTATIONS = """
 import torch
@@ -262,3 +262,53 @@ def test_hostile_files_exit_with_2_and_a_line_that_is_safe_to_print(run, folder,
     assert (result.returncode, result.stdout) == (2, "")
     assert message in result.stderr and result.stderr[:-1].isprintable()
     assert len(result.stderr) < 400
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("raise SystemExit(0)", "module exits cannot be imported: SystemExit: 0"),
+        ("import sys; rotate = lambda x, ids: sys.exit(0)", "rotate raised SystemExit for x (1, "),
+        (
+            "import sys; from ropelib import RotaryEmbedding\n"
+            "class Exits(RotaryEmbedding):\n"
+            "    def forward(self, q, k, position_ids): sys.exit(0)\n"
+            "rotate = Exits(64, layout='half')",
+            "rotate raised SystemExit for x (1, ",
+        ),
+        (
+            "import sys\ndef __getattr__(name): sys.exit(0)",
+            "exits:rotate cannot be loaded: SystemExit: 0",
+        ),
+        (
+            "import sys\n"
+            "class Exits:\n"
+            "    def __call__(self, x, ids): return x\n"
+            "    __signature__ = property(lambda self: sys.exit(0))\n"
+            "rotate = Exits()",
+            "reading the signature raised SystemExit: 0",
+        ),
+    ],
+)
+def test_a_module_that_exits_does_not_decide_the_status(
+    source, message, tmp_path, monkeypatch, capsys
+):
+    (tmp_path / "exits.py").write_text(source)
+    monkeypatch.syspath_prepend(tmp_path)
+    try:
+        assert main(["diagnose", "exits:rotate"]) == COULD_NOT_RUN
+    finally:
+        sys.modules.pop("exits", None)
+    told = capsys.readouterr()
+    assert told.out == "" and message in told.err and told.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("source", ["raise KeyboardInterrupt", "def rotate(x, ids): {}"])
+def test_control_c_stops_the_command_line_too(source, tmp_path, monkeypatch):
+    (tmp_path / "stops.py").write_text(source.format("raise KeyboardInterrupt"))
+    monkeypatch.syspath_prepend(tmp_path)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            main(["diagnose", "stops:rotate"])
+    finally:
+        sys.modules.pop("stops", None)

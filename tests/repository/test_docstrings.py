@@ -21,13 +21,15 @@ CORE = [
     "ropelib.axes",
     "ropelib.config",
     *(f"ropelib.diagnosis{part}" for part in ("", ".adapters", ".report")),
+    "ropelib.devices",
     "ropelib.distance",
+    "ropelib.embedding",
     *(name for name in MODULES if name.startswith("ropelib.encodings.")),
     "ropelib.frequencies",
     "ropelib.memory",
     "ropelib.reference",
     "ropelib.rotation",
-    "ropelib.scaling",
+    *(name for name in MODULES if name.startswith("ropelib.scaling.")),
 ]
 
 

@@ -1,0 +1,86 @@
+"""Which layers rotate, and which differently."""
+
+import pytest
+import torch
+from published import LLAMA
+from transformers.models.auto.configuration_auto import CONFIG_MAPPING
+from transformers.utils import logging
+
+from ropelib.config import RopeConfig, layer_types, model_types
+from ropelib.config.gallery import GALLERY
+
+torch.set_num_threads(1)
+logging.set_verbosity_error()
+
+
+def test_which_layers_rotate():
+    def read(name, layer_type=None):
+        return RopeConfig.from_hf(GALLERY[name].config, layer_type).rotating_layers
+
+    every_fourth = tuple(range(3, 36, 4))
+    assert read("SmolLM3 3B") == tuple(i for i in range(36) if i not in every_fourth)
+    assert read("EXAONE 4.0 32B") == tuple(i for i in range(64) if i % 4 != 3)
+    assert read("Gemma 3 12B", "full_attention") == tuple(range(5, 48, 6))
+    assert len(read("Gemma 3 12B", "sliding_attention")) == 40
+    assert read("Llama 2 7B") == tuple(range(32))
+
+
+@pytest.mark.parametrize("model_type", ["smollm3", "llama4_text", "cohere2", "exaone4"])
+def test_which_layers_rotate_equals_transformers(model_type):
+    for missing in (True, False):
+        config = CONFIG_MAPPING[model_type]()
+        values = config.to_dict()
+        if missing:
+            values.pop("no_rope_layers", None)
+            values.pop("layer_types", None)
+        ours = RopeConfig.from_hf(values).rotating_layers
+        if model_type in ("smollm3", "llama4_text"):
+            theirs = [i for i, rotates in enumerate(config.no_rope_layers) if rotates]
+        else:
+            kinds = config.layer_types
+            theirs = [i for i, kind in enumerate(kinds) if kind == "sliding_attention"]
+        assert ours == tuple(theirs)
+        assert 0 < len(ours) < config.num_hidden_layers
+
+
+def test_other_switches_of_layers():
+    no_window = GALLERY["EXAONE 4.0 32B"].config | {"sliding_window": None}
+    assert RopeConfig.from_hf(no_window).rotating_layers == tuple(range(64))
+    without_types = {
+        k: v for k, v in GALLERY["EXAONE 4.0 32B"].config.items() if k != "layer_types"
+    }
+    assert len(RopeConfig.from_hf(without_types).rotating_layers) == 48  # "LLLG"
+    hybrid = LLAMA | {
+        "model_type": "qwen3_next",
+        "num_hidden_layers": 4,
+        "layer_types": ["linear_attention"] * 3 + ["full_attention"],
+    }
+    assert RopeConfig.from_hf(hybrid).rotating_layers == (3,)
+    by_base = {k: v for k, v in LLAMA.items() if k != "rope_theta"} | {
+        "model_type": "granite_swa",
+        "num_hidden_layers": 3,
+        "layer_rope_theta": [5000.0, 0, 5000.0],
+    }
+    assert RopeConfig.from_hf(by_base).rotating_layers == (0, 2)
+    assert RopeConfig.from_hf(by_base).base == 5000
+    unknown = {k: v for k, v in LLAMA.items() if k != "num_hidden_layers"}
+    assert RopeConfig.from_hf(unknown).rotating_layers is None
+
+
+def test_layer_type_where_there_is_one_rotation():
+    with pytest.raises(ValueError, match="layer_type must be left out for this model, got 'x'"):
+        RopeConfig.from_hf(LLAMA, "x")
+    one = GALLERY["EXAONE 4.0 32B"].config
+    assert len(RopeConfig.from_hf(one, "sliding_attention").rotating_layers) == 48
+
+
+def test_kinds_of_layers_are_listed_as_from_hf_takes_them():
+    gemma = GALLERY["Gemma 3 12B"].config
+    kinds = layer_types(gemma)
+    assert kinds == ["full_attention", "sliding_attention"]
+    assert len({RopeConfig.from_hf(gemma, kind).base for kind in kinds}) == 2
+    assert layer_types(GALLERY["Llama 2 7B"].config) == [None]
+    with pytest.raises(TypeError, match="model_type must be a string, got 3"):
+        layer_types({"model_type": 3})
+    with pytest.raises(ValueError, match="is not supported"):
+        layer_types({"model_type": next(iter(model_types.UNSUPPORTED))})

@@ -1,0 +1,107 @@
+"""The tables: exact, whatever the positions are given as."""
+
+import math
+
+import mpmath
+import numpy as np
+import pytest
+import torch
+from torch.autograd import gradcheck
+from vectors import both_ways, randn, tables
+
+from ropelib import apply_rotary, cos_sin, inv_freq
+
+
+def test_tables_are_exact_at_position_one_million():
+    positions = [1_000_000, 999_999, -1_000_000, 131_071, 1, 0]
+    for dtype, bound in ((torch.float32, 3e-7), (torch.float64, 1e-9)):
+        cos, sin = tables(positions, rotary_dim=128, dtype=dtype)
+        assert cos.dtype == sin.dtype == dtype and cos.shape == sin.shape == (6, 64)
+        with mpmath.workdps(40):
+            for s, position in enumerate(positions):
+                for i in range(64):
+                    angle = position * mpmath.mpf(10_000) ** (mpmath.mpf(-i) / 64)
+                    assert abs(cos[s, i].item() - mpmath.cos(angle)) <= bound
+                    assert abs(sin[s, i].item() - mpmath.sin(angle)) <= bound
+
+
+def test_angles_in_float32_would_miss_that_bound():
+    angles = torch.tensor([1e6]) * inv_freq(128).float()
+    assert (angles.cos() - tables([1_000_000], 128)[0]).abs().max() > 1e-3
+
+
+def test_float32_frequencies_err_in_proportion_to_the_position():
+    def error(position):
+        coarse, _ = cos_sin([position], inv_freq(128).float(), dtype=torch.float64)
+        return (coarse - tables([position], 128)[0]).abs().max()
+
+    assert error(1_000) < 1e-4
+    assert error(100_000) > 1e-4
+
+
+def test_every_form_of_positions_gives_the_same_tables():
+    expected = torch.stack(tables(torch.tensor([3, 4, 5])))
+    for ids in ([3, 4, 5], range(3, 6), (3.0, 4.0, 5.0), np.arange(3, 6), torch.arange(3.0, 6.0)):
+        assert torch.equal(torch.stack(tables(ids)), expected)
+    assert torch.equal(torch.stack(tables([[3, 4, 5]])), expected.unsqueeze(1))
+    assert not torch.equal(torch.stack(tables([3, 4, 6])), expected)
+
+
+def test_lists_of_floats_keep_their_float64_value():
+    cos, _ = tables([100_000.1])
+    assert cos[0, 0].item() == math.cos(100_000.1)
+
+
+def test_attention_factor_multiplies_both_tables():
+    plain, scaled = tables(dtype=torch.float64), tables(attention_factor=1.25)
+    for a, b in zip(plain, scaled, strict=True):
+        assert torch.equal(a * 1.25, b)
+
+
+@both_ways
+def test_no_positions_give_empty_tables():
+    cos, sin = tables([])
+    assert cos.shape == sin.shape == (0, 4)
+    assert apply_rotary(randn(3, 0, 8), cos, sin, layout="interleaved").shape == (3, 0, 8)
+
+
+def test_gradients_reach_positions_and_frequencies():
+    ids, frequencies = randn(3).requires_grad_(), inv_freq(8).requires_grad_()
+    assert gradcheck(lambda p, f: cos_sin(p, f, dtype=torch.float64), (ids, frequencies))
+
+
+def test_positions_up_to_the_last_are_rotated():
+    last = 2**53 - 1
+    for ids in ([last], [-last], [float(last)], np.array([last], dtype=np.uint64)):
+        exact = math.cos(float(last))
+        assert tables(ids)[0][0, 0].item() == pytest.approx(exact, abs=1e-12)
+    for ids in (torch.tensor([2.0**24 - 1]), torch.tensor([2**31 - 1], dtype=torch.int32)):
+        assert tables(ids)[0][0, 0].item() == pytest.approx(math.cos(ids.item()), abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    "position_ids",
+    [
+        np.arange(5)[::-1],
+        np.arange(1)[::-1],
+        np.arange(5, dtype=">i8"),
+        np.arange(5, dtype=">f8"),
+        np.arange(5, dtype=np.uint16),
+        np.arange(5, dtype=np.uint32),
+        np.arange(5, dtype=np.uint64),
+        np.arange(5, dtype=np.longdouble),
+        np.arange(10).reshape(5, 2).T,
+        np.broadcast_to(np.arange(3), (2, 3)),
+    ],
+    ids=lambda ids: f"{ids.dtype.str} {ids.shape} {ids.strides}",
+)
+def test_arrays_of_any_kind_are_read_as_they_are(position_ids):
+    for ours, expected in zip(tables(position_ids), tables(position_ids.tolist()), strict=True):
+        assert torch.equal(ours, expected)
+
+
+def test_positions_are_looked_at_in_vmap_no_more_than_they_can_be():
+    rows = torch.tensor([[0, 1, 2], [5, 6, 9]])
+    for ids in (rows, rows.double()):
+        ours = torch.vmap(lambda ids: torch.stack(tables(ids)))(ids)
+        assert torch.equal(ours, torch.stack([torch.stack(tables(row)) for row in ids]))

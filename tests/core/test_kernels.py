@@ -1,0 +1,149 @@
+"""Each way of rotating is the one formula, wherever tensors lie in memory."""
+
+import math
+
+import pytest
+import torch
+from vectors import (
+    LAYOUTS,
+    POSITIONS,
+    assert_equal_but_for_the_last_bit,
+    both_ways,
+    every_layout,
+    every_width,
+    randn,
+    tables,
+)
+
+from ropelib import apply_rotary, inv_freq, kernels, reference
+from ropelib.pairs import rotate_pairs
+
+
+def by_few(x, cos, sin, layout):
+    return kernels.rotate_few(x, *kernels.factors_of(x, cos, sin, layout))
+
+
+def by_few_together(x, cos, sin, layout):
+    first, both = kernels.rotate_together(x[:, :1], x, *kernels.factors_of(x, cos, sin, layout))
+    assert torch.equal(first, both[:, :1])
+    return both
+
+
+def by_blocks(x, cos, sin, layout):
+    return kernels.rotate_into(torch.empty_like(x), x, cos, sin, layout)
+
+
+def chosen(x, cos, sin, layout):
+    return kernels.rotate(x, cos, sin, layout, None)
+
+
+WAYS = {
+    "rotate": chosen,
+    "rotate_few": by_few,
+    "rotate_into": by_blocks,
+    "rotate_together": by_few_together,
+    "rotate_with_gradient": kernels.rotate_with_gradient,
+}
+
+
+@every_layout
+@every_width
+@pytest.mark.parametrize("way", WAYS)
+def test_every_way_is_the_formula(way, layout, head_dim, rotary_dim):
+    x, (cos, sin) = randn(2, 3, 5, head_dim), tables(rotary_dim=rotary_dim)
+    exact = rotate_pairs(x, cos, sin, layout)
+    # Two products and a sum of numbers below 8, each rounded by itself, or all at once.
+    torch.testing.assert_close(WAYS[way](x, cos, sin, layout), exact, rtol=0, atol=4e-15)
+
+
+def test_no_way_is_left_out():
+    functions = {name for name in vars(kernels) if name.startswith("rotate")}
+    assert functions == {*WAYS, rotate_pairs.__name__}
+
+
+def strided(x):
+    """Views equal to `x` that lie differently in memory."""
+    yield x.transpose(-3, -2).contiguous().transpose(-3, -2)
+    yield x.transpose(-2, -1).contiguous().transpose(-2, -1)
+    yield torch.stack((x, x), dim=-1)[..., 0]  # stride 2 along the head
+    yield torch.cat((x, x), dim=-1)[..., : x.shape[-1]]
+    yield torch.cat((x[..., :1], x), dim=-1)[..., 1:]  # odd offset and odd strides
+
+
+@both_ways
+@every_layout
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_strides_do_not_matter(layout, dtype):
+    x, cos_and_sin = randn(2, 3, 5, 8, dtype=dtype), tables(rotary_dim=6, dtype=torch.float32)
+    expected = apply_rotary(x, *cos_and_sin, layout=layout)
+    for view in strided(x):
+        assert_equal_but_for_the_last_bit(apply_rotary(view, *cos_and_sin, layout=layout), expected)
+        for out in strided(torch.zeros_like(x)):
+            assert apply_rotary(view, *cos_and_sin, layout=layout, out=out) is out
+            assert_equal_but_for_the_last_bit(out, expected)
+        assert apply_rotary(view, *cos_and_sin, layout=layout, out=view) is view
+        assert_equal_but_for_the_last_bit(view, expected)
+
+
+@both_ways
+@every_layout
+def test_expanded_vectors_are_rotated_each(layout):
+    x = randn(5, 8).expand(2, 3, 5, 8)
+    rotated = apply_rotary(x, *tables(POSITIONS["per batch"]), layout=layout)
+    exact = reference.rotate(x, POSITIONS["per batch"], inv_freq(8), layout=layout)
+    torch.testing.assert_close(rotated, exact, rtol=0, atol=1e-12)
+
+
+@both_ways
+@every_layout
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16])
+def test_out_may_be_x_itself(layout, dtype):
+    x = randn(2, 3, 5, 10, dtype=dtype)
+    expected = apply_rotary(x, *tables(), layout=layout)
+    assert apply_rotary(x, *tables(), layout=layout, out=x) is x
+    assert torch.equal(x, expected)
+
+
+@both_ways
+@every_layout
+def test_x_is_left_alone(layout):
+    x = randn(2, 5, 8)
+    before = x.clone()
+    apply_rotary(x, *tables(), layout=layout)
+    apply_rotary(x, *tables(), layout=layout, out=torch.empty_like(x))
+    assert torch.equal(x, before)
+
+
+@both_ways
+@every_layout
+def test_part_of_a_packed_tensor_is_rotated_in_place(layout):
+    packed = randn(2, 9, 5, 8)
+    q, rest = packed[:, :6], packed[:, 6:].clone()
+    expected = apply_rotary(q, *tables(), layout=layout)
+    apply_rotary(q, *tables(), layout=layout, out=q)
+    assert_equal_but_for_the_last_bit(packed, torch.cat((expected, rest), dim=1))
+
+
+@both_ways
+@every_layout
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("block", [1, 50, 100, 300])
+@pytest.mark.parametrize("form", ["from zero", "per batch"])
+def test_blocks_do_not_matter(layout, dtype, block, form, monkeypatch):
+    x = randn(2, 7, 5, 8, dtype=dtype) if form == "per batch" else randn(5, 8, dtype=dtype)
+    cos_and_sin = tables(POSITIONS[form], 6, torch.float32)
+    expected = apply_rotary(x, *cos_and_sin, layout=layout)
+    monkeypatch.setattr(kernels, "BLOCK", block)
+    assert_equal_but_for_the_last_bit(apply_rotary(x, *cos_and_sin, layout=layout), expected)
+    assert_equal_but_for_the_last_bit(apply_rotary(x, *cos_and_sin, layout=layout, out=x), expected)
+
+
+@both_ways
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_dimensions_beyond_rotary_dim_pass_bit_for_bit(dtype):
+    x = randn(2, 5, 12, dtype=dtype)
+    x[..., 9], x[..., 10], x[..., 11] = math.nan, -0.0, math.inf
+    bits = torch.int32 if dtype == torch.float32 else torch.int16
+    for layout in LAYOUTS:
+        rotated = apply_rotary(x, *tables(), layout=layout)
+        assert torch.equal(rotated[..., 8:].view(bits), x[..., 8:].view(bits))

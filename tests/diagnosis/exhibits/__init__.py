@@ -1,0 +1,11 @@
+"""Rotations, right and wrong, a few lines each, and what `diagnose` must say about them.
+
+`cd tests/diagnosis && python -m exhibits` prints the table. Where another project's form is shown,
+it is written anew from its formula; what transformers ships is imported.
+"""
+
+from exhibits import expectations, layouts, positions, precision, q_and_k, right
+from exhibits.kit import EXHIBITS, PLAIN, YARN_FACTOR, plain, turn, yarn
+
+__all__ = ["EXHIBITS", "PLAIN", "YARN_FACTOR", "plain", "turn", "yarn"]
+__all__ += ["expectations", "layouts", "positions", "precision", "q_and_k", "right"]  # enter theirs

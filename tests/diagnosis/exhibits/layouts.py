@@ -1,0 +1,201 @@
+"""Rotations with wrong pairs, tables, signs or lengths."""
+
+import torch
+
+from exhibits.kit import (
+    DIM,
+    PLAIN,
+    exhibit,
+    llama_tables,
+    modeling,
+    over_heads,
+    plain,
+    swapped_halves,
+    swapped_neighbors,
+)
+from ropelib import inv_freq
+from ropelib.diagnosis import from_tables, seq_first
+
+
+@exhibit("V-JEPA 2, transformers", "half-angles-on-interleaved-pairs")
+def _():
+    def rotate(x, position_ids):
+        positions = position_ids.expand(len(x), -1)[:, None].to(x.dtype)
+        return modeling("vjepa2").rotate_queries_or_keys(x, positions.expand(-1, x.shape[1], -1))
+
+    return {"rotate": rotate}
+
+
+@exhibit("neighbors' angles on halves", "interleaved-angles-on-half-pairs")
+def _():
+    def rotate(x, ids):
+        angles = over_heads((ids[..., None] * PLAIN).float().repeat_interleave(2, dim=-1))
+        return x * angles.cos() + swapped_halves(x) * angles.sin()
+
+    return {"rotate": rotate}
+
+
+@exhibit("one half's angles in reverse", "angles-differ-within-pairs")
+def _():
+    def rotate(x, ids):
+        angles = over_heads((ids[..., None] * PLAIN).float())
+        angles = torch.cat((angles, angles.flip(-1)), dim=-1)
+        return x * angles.cos() + swapped_halves(x) * angles.sin()
+
+    return {"rotate": rotate}
+
+
+@exhibit("summed over dimensions", "not-pairwise")
+def _():
+    return {"rotate": lambda x, ids: x.cumsum(-1) * (1 + over_heads(ids[..., None]))}
+
+
+@exhibit("slower from head to head", "heads-differ")
+def _():
+    def rotate(x, ids):
+        slower = 1 + torch.arange(x.shape[1])[:, None, None]
+        angles = (over_heads(ids[..., None] * PLAIN) / slower).float().repeat_interleave(2, dim=-1)
+        return (x * angles.cos() + swapped_neighbors(x) * angles.sin()).to(x.dtype)
+
+    return {"rotate": rotate}
+
+
+@exhibit("only the first head turns", "heads-differ")
+def _():
+    return {"rotate": lambda x, ids: torch.cat((plain(x[:, :1], ids), x[:, 1:]), dim=1)}
+
+
+@exhibit("tables broadcast over heads (004)", "rotates-by-head")
+def _():
+    def rotate(x, position_ids):
+        angles = position_ids[..., None] * PLAIN.float()
+        cos, sin = angles.cos(), angles.sin()
+        even, odd = x[..., 0::2], x[..., 1::2]
+        return torch.stack((even * cos - odd * sin, even * sin + odd * cos), dim=-1).flatten(-2)
+
+    return {"rotate": seq_first(rotate)}
+
+
+@exhibit("torchtune's form, not wrapped", "takes-sequence-first")
+def _():
+    def rotate(x, ids):
+        angles = (ids[..., None].double() * PLAIN).unsqueeze(-2)  # an axis for the heads
+        cos, sin = angles.cos().float(), angles.sin().float()
+        even, odd = x[..., 0::2], x[..., 1::2]
+        turned = torch.stack((even * cos - odd * sin, even * sin + odd * cos), dim=-1)
+        return turned.flatten(-2).type_as(x)
+
+    return {"rotate": rotate}
+
+
+@exhibit("axis taken by its size", "rotates-by-head")
+def _():
+    def rotate(x, ids):
+        if x.shape[1] == ids.shape[-1]:  # "it must be (batch, seq_len, num_heads, head_dim)"
+            return plain(x.transpose(1, 2), ids).transpose(1, 2)
+        return plain(x, ids)
+
+    return {"rotate": rotate}
+
+
+@exhibit("the columns with d/2 entries (002)", "tables-half-width")
+def _():
+    def rotate(x, ids):
+        angles = over_heads(ids[..., None] * PLAIN.float())
+        return x * angles.cos() + swapped_neighbors(x) * angles.sin()
+
+    return {"rotate": rotate}
+
+
+@exhibit("sin and cos swapped", "sin-and-cos-swapped")
+def _():
+    def apply(q, k, sin, cos):
+        return modeling("llama").apply_rotary_pos_emb(q, k, cos, sin)
+
+    return {"rotate": from_tables(apply, llama_tables())}
+
+
+@exhibit("minus sign forgotten", "minus-sign-missing")
+def _():
+    def rotate(x, ids):
+        angles = over_heads((ids[..., None] * PLAIN).float().repeat(1, 2))
+        return x * angles.cos() + x.roll(DIM // 2, dims=-1) * angles.sin()
+
+    return {"rotate": lambda x, ids: rotate(x, ids.reshape(-1) if ids.dim() == 1 else ids[0])}
+
+
+@exhibit("last pair not rotated", "last-pair-not-rotated", layout="half")
+def _():
+    frequencies = PLAIN.clone()
+    frequencies[-1] = 0
+    return {"rotate": lambda x, ids: plain(x, ids, frequencies)}
+
+
+@exhibit("last pair not rotated, interleaved", "last-pair-not-rotated", layout="interleaved")
+def _():
+    return {"rotate": lambda x, ids: plain(x, ids, PLAIN[:-1], "interleaved")}
+
+
+@exhibit("divided by sqrt(head_dim)", "norm-not-kept", layout="half")
+def _():
+    return {"rotate": lambda x, ids: plain(x, ids) / DIM**0.5}
+
+
+@exhibit("divided by the fourth root of head_dim", "norm-not-kept", layout="half")
+def _():
+    return {"rotate": lambda x, ids: plain(x, ids, factor=DIM**-0.25)}
+
+
+@exhibit("divided by sqrt(rotary_dim)", "norm-not-kept", layout="half", base=10_000)
+def _():
+    return {"rotate": lambda x, ids: plain(x, ids, inv_freq(16), factor=1 / 4)}
+
+
+@exhibit("a mean in place of a sum", "norm-not-kept", layout="half")
+def _():
+    return {"rotate": lambda x, ids: plain(x, ids) / 2**0.5}
+
+
+@exhibit("what does not rotate is scaled too", "norm-not-kept", layout="half")
+def _():
+    return {"rotate": lambda x, ids: 1.2 * plain(x, ids, inv_freq(16))}
+
+
+@exhibit("slow pairs weigh less", "norm-not-kept", layout="half")
+def _():
+    weights = torch.linspace(1, 0.5, DIM // 2)
+    return {"rotate": lambda x, ids: plain(x, ids, factor=weights)}
+
+
+@exhibit("a decay over positions", "norm-not-kept", layout="half")
+def _():
+    return {"rotate": lambda x, ids: plain(x, ids) * 0.999 ** over_heads(ids[..., None].float())}
+
+
+@exhibit("noise added", "not-deterministic")
+def _():
+    generator = torch.Generator().manual_seed(0)
+
+    def rotate(x, ids):
+        return plain(x, ids) + 0.01 * torch.randn(x.shape, generator=generator).to(x.dtype)
+
+    return {"rotate": rotate}
+
+
+@exhibit("normalized inside", "not-linear")
+def _():
+    return {"rotate": lambda x, ids: plain(torch.nn.functional.rms_norm(x, (DIM,)), ids)}
+
+
+@exhibit("sinusoids added", "adds-a-vector")
+def _():
+    def rotate(x, ids):
+        angles = over_heads(ids[..., None] * PLAIN.float())
+        return x + torch.cat((angles.sin(), angles.cos()), dim=-1).to(x.dtype)
+
+    return {"rotate": rotate}
+
+
+@exhibit("nothing rotated", "does-not-rotate")
+def _():
+    return {"rotate": lambda x, ids: x.clone()}

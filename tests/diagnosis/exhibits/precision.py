@@ -1,0 +1,101 @@
+"""Rotations that lose precision, each in another place."""
+
+import torch
+
+from exhibits.kit import (
+    DIM,
+    PLAIN,
+    exhibit,
+    llama_tables,
+    modeling,
+    over_heads,
+    plain,
+    round_mantissa,
+    turn,
+)
+from ropelib import apply_rotary, inv_freq
+from ropelib.diagnosis import from_tables
+
+
+@exhibit("positions in bfloat16", "positions-in-bfloat16")
+def _():
+    return {"rotate": lambda x, ids: plain(x, ids.bfloat16())}
+
+
+@exhibit("positions in the dtype of x", "positions-in-bfloat16")
+def _():
+    return {"rotate": lambda x, ids: plain(x, ids.to(x.dtype))}
+
+
+@exhibit("positions in TF32", "positions-in-tf32")
+def _():
+    return {"rotate": lambda x, ids: plain(x, round_mantissa(ids))}
+
+
+@exhibit("a TF32 product of positions and frequencies", "positions-in-tf32")
+def _():
+    frequencies = round_mantissa(PLAIN)
+    return {"rotate": lambda x, ids: plain(x, round_mantissa(ids), frequencies)}
+
+
+@exhibit("positions in float16", "positions-in-float16")
+def _():
+    def rotate(x, ids):
+        return plain(x, ids.to(torch.float16 if x.dtype == torch.float16 else torch.float64))
+
+    return {"rotate": rotate}
+
+
+@exhibit("model.bfloat16() takes the frequencies along", "frequencies-in-bfloat16")
+def _():
+    apply = modeling("llama").apply_rotary_pos_emb
+    return {"rotate": from_tables(apply, llama_tables().bfloat16())}
+
+
+@exhibit("model.half() takes the frequencies along", "frequencies-in-float16")
+def _():
+    apply = modeling("llama").apply_rotary_pos_emb
+    return {"rotate": from_tables(apply, llama_tables().half())}
+
+
+@exhibit("frequencies in TF32", "frequencies-in-tf32")
+def _():
+    # float16 holds larger frequencies as exactly.
+    frequencies = round_mantissa(inv_freq(DIM, 500_000.0))
+    return {"rotate": lambda x, ids: plain(x, ids, frequencies)}
+
+
+@exhibit("frequencies in the dtype of x", "frequencies-in-bfloat16")
+def _():
+    return {"rotate": lambda x, ids: plain(x, ids, PLAIN.to(x.dtype))}
+
+
+@exhibit("angles and tables in bfloat16", "angles-in-bfloat16")
+def _():
+    def rotate(x, ids):
+        angles = over_heads(ids[..., None].bfloat16() * PLAIN.bfloat16())
+        return apply_rotary(x, angles.cos().float(), angles.sin().float(), layout="half")
+
+    return {"rotate": rotate}
+
+
+@exhibit("angles in the dtype of x", "angles-in-bfloat16")
+def _():
+    return {"rotate": lambda x, ids: turn(x, (ids[..., None] * PLAIN).to(x.dtype), "half")}
+
+
+@exhibit("angles in float16", "angles-in-float16")
+def _():
+    def rotate(x, ids):
+        dtype = torch.float16 if x.dtype == torch.float16 else torch.float64
+        return turn(x, (ids[..., None] * PLAIN).to(dtype), "half")
+
+    return {"rotate": rotate}
+
+
+@exhibit("angles in bfloat16 (gpt-neox)", "angles-in-bfloat16")
+def _():
+    def rotate(x, ids):
+        return turn(x, ids[..., None].bfloat16() * PLAIN.bfloat16(), "half")
+
+    return {"rotate": rotate}

@@ -1,0 +1,71 @@
+"""Rotations of q and k that do not fit each other."""
+
+import torch
+
+from exhibits.kit import DIM, PLAIN, exhibit, over_heads, plain
+from ropelib import inv_freq
+
+
+@exhibit("q rotated and k not", "k-not-rotated", layout="half", base=10_000)
+def _():
+    return {"rotate": (plain, lambda x, ids: x)}
+
+
+@exhibit("k rotated and q not", "q-not-rotated", layout="half", base=10_000)
+def _():
+    return {"rotate": (lambda x, ids: x, plain)}
+
+
+@exhibit("neither rotated", "does-not-rotate")
+def _():
+    return {"rotate": (lambda x, ids: x, lambda x, ids: x)}
+
+
+@exhibit("q grows as k stays", "norm-not-kept", layout="half")
+def _():
+    def rotate(x, ids):
+        return plain(x, ids) * over_heads(1.003 ** ids[..., None]).float()
+
+    return {"rotate": (rotate, plain), "max_position": 256}
+
+
+@exhibit("q and k both grow", "norm-not-kept", layout="half")
+def _():
+    def rotate(x, ids):
+        return plain(x, ids) * over_heads(1.003 ** ids[..., None]).float()
+
+    return {"rotate": (rotate, rotate), "max_position": 256}
+
+
+@exhibit("dimensions of q alone change places", "q-and-k-layouts-differ")
+def _():
+    def moved(x, ids):
+        x = plain(x, ids, layout="interleaved")
+        return torch.cat((x[..., 0::2], x[..., 1::2]), dim=-1)
+
+    return {"rotate": (moved, lambda x, ids: plain(x, ids, layout="interleaved"))}
+
+
+@exhibit("layouts of q and k differ", "q-and-k-layouts-differ")
+def _():
+    return {"rotate": (plain, lambda x, ids: plain(x, ids, layout="interleaved"))}
+
+
+@exhibit("k turned back", "q-and-k-directions-differ")
+def _():
+    return {"rotate": (plain, lambda x, ids: plain(x, -ids))}
+
+
+@exhibit("less of k rotates", "q-and-k-widths-differ", layout="half")
+def _():
+    return {"rotate": (plain, lambda x, ids: plain(x, ids, PLAIN[:16]))}
+
+
+@exhibit("k turns with another base", "q-and-k-frequencies-differ", layout="half")
+def _():
+    return {"rotate": (plain, lambda x, ids: plain(x, ids, inv_freq(DIM, 20_000.0)))}
+
+
+@exhibit("k off by one", "off-by-one", layout="half")
+def _():
+    return {"rotate": (plain, lambda x, ids: plain(x, ids + 1))}

@@ -1,0 +1,244 @@
+"""Every exhibit gets its verdict; every right rotation is measured; every finding is shown."""
+
+import ast
+import functools
+import html
+import math
+import re
+from pathlib import Path
+
+import pytest
+from exhibits import EXHIBITS, PLAIN, YARN_FACTOR, plain, yarn
+
+from ropelib import diagnosis
+from ropelib.diagnosis import diagnose
+
+RIGHT = [e for e in EXHIBITS if e.code is None]
+
+
+WRONG = [e for e in EXHIBITS if e.code is not None]
+
+
+@functools.cache
+def report_on(name):
+    return diagnose(**next(e for e in EXHIBITS if e.name == name).make())
+
+
+def named(exhibits):
+    return pytest.mark.parametrize("exhibit", exhibits, ids=lambda e: f"{e.name}: {e.code}")
+
+
+# The museum
+
+
+@named(RIGHT)
+def test_a_right_rotation_is_measured_and_not_blamed(exhibit):
+    report = report_on(exhibit.name)
+    assert report.ok, report
+    if exhibit.layout is not None:
+        assert report.layout == exhibit.layout
+    if exhibit.base is not None:
+        assert report.base == pytest.approx(exhibit.base, rel=1e-6)
+    assert set(exhibit.notes) <= set(report.codes)
+    assert len(report.codes) <= max(2, len(exhibit.notes) + 1)
+    for name, value in ({"positions": 8192} | exhibit.more).items():
+        assert getattr(report, name) == pytest.approx(value, rel=1e-6)
+
+
+@named(WRONG)
+def test_a_wrong_rotation_is_named_once(exhibit):
+    report = report_on(exhibit.name)
+    assert [f.code for f in report.findings if f.severity == "wrong"] == [exhibit.code], report
+    assert report.codes[0] == exhibit.code and not report.ok
+    assert report.findings[0].sentence and report.findings[0].cause
+    if exhibit.layout is not None:
+        assert report.layout == exhibit.layout
+    if exhibit.base is not None:
+        assert report.base == pytest.approx(exhibit.base, rel=1e-6)
+
+
+# What some exhibits must show: numbers that follow from their own lines.
+MEASURED = {
+    "GPT-J, transformers": {"at positions below": 8192},
+    "read as pairs, written as halves (001)": {"dimension 1 comes out at": 32},
+    "trailing half rotates": {"first rotating dimension": 32},
+    "p-RoPE, a quarter of the pairs turns": {"pairs that turn": 8, "of": 32},
+    "linear scaling by 4": {"factor": 4},
+    "YaRN with its factor": {"base": 10_000, "factor": 8, "attention factor": YARN_FACTOR},
+    "dynamic NTK, one pass": {
+        "slowest in a short call": 10_000 ** (-31 / 32),
+        # transformers: base * (factor * 8192 / 2048 - (factor - 1)) ** (64 / 62)
+        "slowest in a long call": (10_000 * 13 ** (64 / 62)) ** (-31 / 32),
+    },
+    "a table of 300 positions": {"probed up to": 255},
+    "positions in bfloat16": {"since": 257, "largest angle error": 1},
+    "positions in TF32": {"since": 2049, "largest angle error": 1},
+    "positions in float16": {"since": 2049, "largest angle error": 1},
+    "model.bfloat16() takes the frequencies along": {"base, about": 10_000},
+    "model.half() takes the frequencies along": {"base, about": 10_000},
+    "V-JEPA 2, transformers": {
+        "frequency of dimension 0": 1,
+        "of its partner": 10_000 ** (-1 / 32),
+    },
+    "neighbors' angles on halves": {"frequency of dimension 0": 1, "of its partner": 10_000**-0.5},
+    "one half's angles in reverse": {"of its partner": 10_000 ** (-31 / 32)},
+    "summed over dimensions": {"dimensions mixed": 64},
+    "slower from head to head": {"heads unlike the first": 65, "of": 66},
+    "only the first head turns": {"heads unlike the first": 65, "of": 66},
+    "sin and cos swapped": {"angle at position 0": math.pi / 2},
+    "minus sign forgotten": {
+        "largest stretch at position 1": max(math.cos(w) + math.sin(w) for w in PLAIN.tolist())
+    },
+    "last pair not rotated": {"pairs": 31, "slowest frequency": 10_000 ** (-30 / 32)},
+    "divided by sqrt(head_dim)": {"scale": 1 / 8},
+    "divided by the fourth root of head_dim": {"scale": 64**-0.25},
+    "divided by sqrt(rotary_dim)": {"scale": 1 / 4},
+    "a mean in place of a sum": {"scale": 0.5**0.5},
+    "what does not rotate is scaled too": {"scale": 1.2},
+    "slow pairs weigh less": {"smallest scale": 0.5, "largest scale": 1},
+    "a decay over positions": {"smallest length": 0.999**128, "largest length": 1},
+    "sinusoids added": {"largest entry": 1},
+    "nothing rotated": {"largest change": 0},
+    "off by one": {"since": 0, "shift": 1},
+    "three late": {"since": 0, "shift": 3},
+    "half a token late": {"since": 0, "shift": 0.5},
+    "half a radian added to every angle": {"largest angle at position 0": 0.5},
+    "the square of the position": {"since": 1},
+    "a degree more at odd positions": {"change of scores at one distance": 2 * math.radians(1)},
+    "single tokens at position 0": {"since": 8},
+    "a decode step one late": {"since": 8, "shift": 1},
+    "a decode step that forgets the prompt": {"since": 8, "shift": -8},
+    "a decode step that turns back": {"since": 1},
+    "dynamic NTK with a cache of old keys": {"since": 0},
+    "table clamped at 2048": {"since": 2048},
+    "table wraps around at 2048": {"since": 2048},
+    "YaRN's ramp inverted (litgpt)": {"factor": 8},
+    "YaRN's ramp inverted, against a configuration": {"factor": 8},
+    "YaRN without its factor": {"attention factor": 1, "expected": YARN_FACTOR},
+    "scaling not read from the configuration": {
+        "pair": 31,
+        "measured": 10_000 ** (-31 / 32),
+        "expected": 10_000 ** (-31 / 32) / 8,
+    },
+    "linear scaling multiplied": {"ratio": 4},
+    "base lost": {"base": 10_000, "expected": 500_000},
+    "half as wide as expected": {"rotary dim": 64, "expected": 32},
+    "one frequency off": {"pair": 3, "measured": 10_000 ** (-3 / 32)},
+    "another factor": {"attention factor": 1.1, "expected": 1.2},
+    "k turns with another base": {"largest relative difference": 2 ** (31 / 32) - 1},
+    "k off by one": {"since": 0, "shift": 1},
+}
+
+
+@pytest.mark.parametrize("name", MEASURED)
+def test_what_is_measured_follows_from_the_rotation(name):
+    findings = report_on(name).findings
+    measured = {key: value for f in findings for key, value in f.evidence.items()}
+    measured["since"] = next((f.since for f in findings if f.since is not None), None)
+    expected = MEASURED[name]
+    # Coarse numbers, bfloat16's above all, tell a base to 1 in 1000.
+    assert {k: measured[k] for k in expected} == pytest.approx(expected, rel=2e-3)
+
+
+def test_three_pairs_show_an_end_of_a_series():
+    few = diagnose(lambda x, ids: plain(x, ids, yarn(original=360)))
+    assert few.base == pytest.approx(10_000, rel=1e-6)
+    assert "the fastest 3 pairs divided by 1, the slowest 17 by 8" in few.profile
+    assert diagnose(lambda x, ids: plain(x, ids, yarn(original=300))).base is None
+
+
+def test_every_row_of_a_report_is_printed():
+    assert str(report_on("last pair not rotated, interleaved")).splitlines() == [
+        "This rotation is wrong: last-pair-not-rotated.",
+        "  layout            interleaved, pairs (2i, 2i + 1)",
+        "  rotary_dim        62 of 64",
+        "  inv_freq          geometric with base 7498.94",
+        "  direction         +1, counterclockwise",
+        "  attention_factor  1",
+        "  positions         0 to 8191 probed",
+        "wrong  last-pair-not-rotated: The slowest pair stands still while all others turn.",
+        "       measured: pairs 31, slowest frequency 0.000177828",
+        "       usual cause: a loop or a slice that ends one pair early",
+    ]
+    assert str(report_on("minus sign forgotten")).splitlines()[1:7] == [
+        "  layout            not measured",
+        "  rotary_dim        not measured",
+        "  inv_freq          not measured",
+        "  direction         not measured",
+        "  attention_factor  not measured",
+        "  positions         0 to 8191 probed",
+    ]
+    assert "  direction         -1, clockwise\n" in str(report_on("nanochat, clockwise"))
+    profile = report_on("linear scaling by 4").profile
+    assert profile == "geometric with base 10000, divided by 4"
+    profile = report_on("YaRN with its factor").profile
+    assert profile == (
+        "not geometric: base 10000 at both ends, the fastest 9 pairs divided by 1, "
+        "the slowest 11 by 8"
+    )
+    profile = report_on("every other pair turns back").profile
+    assert profile == "not geometric: 1 to -0.000133352 rad/token"
+
+
+def test_wrong_and_right_have_their_colors():
+    wrong, right = (report_on(n)._repr_html_() for n in ("off by one", "nanochat, clockwise"))
+    assert "4px solid var(--rope-k" in wrong and "2px solid var(--rope-k" in wrong
+    assert "4px solid var(--rope-score" in right and "2px solid var(--rope-line" in right
+
+
+@named(EXHIBITS)
+def test_everything_found_is_printed_and_shown(exhibit):
+    report = report_on(exhibit.name)
+    shown = html.unescape(report._repr_html_())
+    for text in (str(report), shown):
+        assert ("This rotation is right" in text) == report.ok
+        for finding in report.findings:
+            assert finding.code in text and finding.sentence in text and finding.cause in text
+            assert all(name in text for name in finding.evidence)
+    tags = re.findall(r"</?(\w+)", report._repr_html_())
+    assert all(tags.count(tag) % 2 == 0 for tag in set(tags) - {"br"})
+
+
+def test_there_are_enough_exhibits_and_codes_are_stable_words():
+    assert len(RIGHT) >= 12 and len(WRONG) >= 20
+    for exhibit in WRONG:
+        assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)+", exhibit.code)
+    assert len({e.name for e in EXHIBITS}) == len(EXHIBITS)
+
+
+def codes_in(source):
+    """Every code that the source can put into a finding, as a regular expression."""
+
+    def patterns(node, function):
+        if isinstance(node, ast.Constant):
+            yield re.escape(node.value)
+        elif isinstance(node, ast.JoinedStr):
+            parts = [p.value if isinstance(p, ast.Constant) else "[a-z0-9]+" for p in node.values]
+            yield "".join(parts)
+        elif isinstance(node, ast.IfExp):
+            yield from patterns(node.body, function)
+            yield from patterns(node.orelse, function)
+        elif isinstance(node, ast.Name):  # a variable of the function, or its own argument
+            for line in ast.walk(function):
+                if isinstance(line, ast.Assign) and getattr(line.targets[0], "id", None) == node.id:
+                    yield from patterns(line.value, function)
+        else:  # what a _Guess is made with is found where it is made
+            assert ast.unparse(node) == "guess.code"
+
+    for function in ast.walk(ast.parse(source)):
+        if isinstance(function, ast.FunctionDef):
+            for call in ast.walk(function):
+                named = getattr(getattr(call, "func", None), "id", None)
+                if named in ("Finding", "wrong", "note", "_Guess"):
+                    yield from patterns(call.args[0], function)
+
+
+def test_every_code_has_an_exhibit():
+    shown = {code for e in EXHIBITS for code in (e.code, *e.notes) if code}
+    files = Path(diagnosis.__file__).parent.glob("*.py")
+    patterns = {code for file in files for code in codes_in(file.read_text("utf-8"))}
+    assert len(patterns) > 50
+    for pattern in patterns:
+        assert any(re.fullmatch(pattern, code) for code in shown), pattern
+    for code in shown:
+        assert any(re.fullmatch(pattern, code) for pattern in patterns), code

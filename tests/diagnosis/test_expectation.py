@@ -1,0 +1,112 @@
+"""What only an expectation can show, however it is given."""
+
+import json
+
+import pytest
+import torch
+from exhibits import PLAIN, plain
+
+from ropelib.checks import LAYOUTS
+from ropelib.config import RopeConfig
+from ropelib.diagnosis import diagnose
+
+
+def test_an_expected_configuration_may_be_an_object_with_methods_or_values():
+    class Methods:
+        layout = "half"
+
+        def inv_freq(self, seq_len=None):
+            return PLAIN
+
+        def attention_factor(self, seq_len=None):
+            return 1.0
+
+    class Values:
+        layout, inv_freq, attention_factor = "half", PLAIN, 1.0
+
+    for expected in (Methods(), Values()):
+        assert diagnose(plain, expected=expected).ok
+        report = diagnose(plain, expected=expected, attention_factor=1.5)
+        assert report.codes[0] == "attention-factor-missing"
+    assert diagnose(plain, inv_freq=PLAIN.tolist()).ok
+
+
+LLAMA = {"model_type": "llama", "hidden_size": 256, "num_attention_heads": 4}
+
+
+class Configuration:
+    def __init__(self, **values):
+        self.values = values
+
+    def to_dict(self):
+        return self.values
+
+
+def test_an_expected_configuration_is_read_however_it_is_given(tmp_path):
+    def forms(config):
+        path = tmp_path / f"{config['rope_theta']}.json"
+        path.write_text(json.dumps(config))
+        return [config, path, str(path), Configuration(**config), RopeConfig.from_hf(config)]
+
+    for expected in forms(LLAMA | {"rope_theta": 500_000.0}):
+        assert diagnose(plain, expected=expected).codes == ("base-not-as-expected",)
+    for expected in forms(LLAMA | {"rope_theta": 10_000.0}):
+        assert diagnose(plain, expected=expected).ok
+
+
+@pytest.mark.parametrize(
+    "expected", [object(), 3, ["half"], type("Nothing", (), {"layout": None})()]
+)
+def test_what_says_nothing_of_a_rotation_is_no_expectation(expected):
+    message = r"expected must be a mapping, a path, an object with to_dict\(\), or .*, got "
+    with pytest.raises(TypeError, match=message):
+        diagnose(plain, expected=expected)
+
+
+@pytest.mark.parametrize("expected", ["typo", {}, "absent/config.json"])
+def test_what_is_no_configuration_is_refused(expected):
+    with pytest.raises(ValueError, match=r"config must be a file|is missing"):
+        diagnose(plain, expected=expected)
+
+
+def test_pairs_that_stand_still_may_be_expected():
+    turning = PLAIN.where(torch.arange(32) < 8, 0)
+
+    def rotate(x, ids):
+        return plain(x, ids, turning)
+
+    assert diagnose(rotate, inv_freq=turning).ok and diagnose(rotate, inv_freq=PLAIN[:8]).ok
+    report = diagnose(rotate, inv_freq=PLAIN)
+    assert report.codes[0] == "frequencies-not-as-expected"
+    assert report.findings[0].evidence == {
+        "pair": 8,
+        "measured": 0.0,
+        "expected": pytest.approx(0.1, rel=1e-6),
+    }
+    wider = torch.nn.functional.pad(turning, (0, 8))
+    assert diagnose(rotate, inv_freq=wider).ok
+    wider[-1] = 1e-3
+    assert diagnose(rotate, inv_freq=wider).codes[0] == "width-not-as-expected"
+
+
+def test_a_slight_scaling_that_is_missing_is_named():
+    slowed = PLAIN / torch.linspace(0.95, 1.1, 32).clamp(min=1).double()  # the fast ones are not
+    assert diagnose(plain, inv_freq=slowed).codes == ("scaling-missing",)
+
+
+def test_what_is_found_in_k_alone_says_so():
+    late = diagnose((plain, lambda x, ids: plain(x, ids + 1)))
+    assert late.findings[0].where == "k" and "(in k)" in str(late)
+    assert "wrong in k</strong>" in late._repr_html_()
+
+
+def test_of_one_pair_too_something_may_be_expected():
+    def rotate(x, ids):
+        return plain(x, ids, PLAIN[:1])
+
+    assert all(diagnose(rotate, head_dim=2, layout=layout).ok for layout in LAYOUTS)
+    report = diagnose(rotate, head_dim=2, inv_freq=[2.0])
+    assert report.codes == ("frequencies-not-as-expected",)
+    assert report.findings[0].evidence == pytest.approx(
+        {"pair": 0, "measured": 1, "expected": 2}, rel=1e-6
+    )
