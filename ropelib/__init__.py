@@ -20,7 +20,7 @@ m rotates counterclockwise by `m * inv_freq`.
 
 import sys
 
-from ropelib import diagnosis
+from ropelib import diagnosis, rotation
 from ropelib.config import RopeConfig
 from ropelib.diagnosis import diagnose
 from ropelib.embedding import RotaryEmbedding
@@ -38,7 +38,8 @@ __all__ = [
 ]
 __version__ = "0.1.0"
 
-# The package `diagnosis` was a module `diagnose`, which its function hid. What imports or asks for
-# the names of the one by the name of the other finds them: `from ropelib.diagnose import ...`.
+# What has moved is found where it stood, too. Modules that were saved ask there for their class;
+# the package `diagnosis` was a module `diagnose`, which its function hid.
+rotation.RotaryEmbedding = RotaryEmbedding
 sys.modules["ropelib.diagnose"] = diagnosis
 vars(diagnose).update({name: getattr(diagnosis, name) for name in diagnosis.__all__})

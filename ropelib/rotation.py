@@ -1,7 +1,6 @@
 """Rotary position embedding: exact tables, and the rotation in both of its layouts."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import torch
@@ -212,12 +211,3 @@ def convert_layout(x: Tensor, *, source: str, target: str, rotary_dim: int | Non
     rotary_dim = rotary_dim_of(x.shape[-1], rotary_dim)
     pairs = split_pairs(x[..., :rotary_dim], source)
     return torch.cat((join_pairs(*pairs, target), x[..., rotary_dim:]), dim=-1)
-
-
-def __getattr__(name: str) -> Any:
-    """Find the module's class too, which stood here, as modules that were saved remember."""
-    if name != "RotaryEmbedding":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from ropelib.embedding import RotaryEmbedding
-
-    return RotaryEmbedding

@@ -6,8 +6,8 @@ import torch
 
 from ropebook.exercises.base import NO_RETURN, close, exercise, vector_of
 from ropelib.attention import attend
+from ropelib.embedding import RotaryEmbedding
 from ropelib.encodings import Rotary
-from ropelib.rotation import RotaryEmbedding
 
 
 @exercise("turn the output back")

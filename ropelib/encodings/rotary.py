@@ -8,8 +8,8 @@ from torch import Tensor
 
 from ropelib.checks import shown
 from ropelib.config import RopeConfig
+from ropelib.embedding import RotaryEmbedding
 from ropelib.encodings.base import PositionEncoding
-from ropelib.rotation import RotaryEmbedding
 
 
 class Rotary(PositionEncoding):
