@@ -48,6 +48,14 @@ def test_what_takes_the_sequence_first_is_told_how_to_be_judged(shift):
         assert (both.code, both.where) == ("takes-sequence-first", "k")
 
 
+def test_what_raises_in_the_other_order_of_axes_is_not_said_to_take_it():
+    def rotate(x, ids):
+        assert x.shape[2] == ids.shape[-1]
+        return plain(x, ids + 1)
+
+    assert diagnose(rotate).codes == ("off-by-one",)
+
+
 def test_the_adapter_sees_a_module_that_returns_k_as_it_was():
     assert diagnose(from_module(lambda q, k, ids: (plain(q, ids), k))).codes == ("k-not-rotated",)
 

@@ -18,7 +18,7 @@ from ropelib.diagnosis import Finding, Report, diagnose
         (lambda x: x, TypeError, r"rotate must take \(x, position_ids\): too many positional"),
         (lambda q, k, cos, sin: q, TypeError, "missing a required argument: .*; from_tables and"),
         (lambda x, ids, c: x, TypeError, "missing a required argument: 'c'; from_tables and"),
-        (lambda x, ids: None, TypeError, "rotate must return a tensor, got None"),
+        (lambda x, ids: None, TypeError, "rotate must return a tensor, got None for x"),
         (lambda x, ids: (x, x), TypeError, "got tuple .*; see from_tables and from_module"),
         (lambda x, ids: x[0], ValueError, r"keep the shape of x, got \(3, 5, 64\) for x \(1, 3, 5"),
         (
@@ -71,6 +71,8 @@ def test_a_table_must_hold_the_first_32_positions():
 
     report = diagnose(table(32), max_position=100)
     assert report.ok and report.positions == 25  # 100, 50, 25 are tried
+    with pytest.raises(ValueError, match=r"rotate raised IndexError .*: a table of 31"):
+        diagnose(table(31), max_position=32)  # 16 are not
     with pytest.raises(ValueError, match=r"rotate raised IndexError .*: a table of 20"):
         diagnose(table(20), max_position=100)
 
