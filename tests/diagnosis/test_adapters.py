@@ -48,12 +48,14 @@ def test_what_takes_the_sequence_first_is_told_how_to_be_judged(shift):
         assert (both.code, both.where) == ("takes-sequence-first", "k")
 
 
-def test_what_raises_in_the_other_order_of_axes_is_not_said_to_take_it():
+def test_what_cannot_be_measured_in_the_other_order_is_not_said_to_take_it():
     def rotate(x, ids):
-        assert x.shape[2] == ids.shape[-1]
-        return plain(x, ids + 1)
+        assert x.shape[1] == ids.shape[-1]
+        if ids.max() >= 20:
+            raise IndexError("a table of 20")
+        return plain(x.transpose(1, 2), ids).transpose(1, 2)
 
-    assert diagnose(rotate).codes == ("off-by-one",)
+    assert diagnose(rotate).codes == ("rotates-by-head",)
 
 
 def test_the_adapter_sees_a_module_that_returns_k_as_it_was():
