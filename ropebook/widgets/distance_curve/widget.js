@@ -1,10 +1,10 @@
-import { button, readout, report, slider, toggle } from "../kit/controls.js";
-import { announcer, html, setAttributes, setText, svg, widgetRoot } from "../kit/dom.js";
-import { TAU, clamp } from "../kit/math.js";
-import { commit, frameScheduler, watch } from "../kit/motion.js";
+import { IN_POWERS_OF_TEN, IN_POWERS_OF_TWO } from "../kit/controls.js";
+import { html, setAttributes, setText, svg, svgText, svgTexts, whenChanged, widthOf } from "../kit/dom.js";
+import { TAU } from "../kit/math.js";
+import { mount } from "../kit/mount.js";
 import { polylinePath } from "../kit/paths.js";
 import { linearScale } from "../kit/plot.js";
-import { fill, formatNumber, formatQuantity, pickWords } from "../kit/text.js";
+import { fill, formatNumber, formatQuantity } from "../kit/text.js";
 
 const WORDS = {
   en: {
@@ -56,6 +56,7 @@ const RIGHT = 14;
 const BOUND = { top: 24, bottom: 104 };
 const CURVE = { top: 142, bottom: 322 };
 const HEIGHT = 364;
+const LEVELS = [1, 0.5, 0, -0.5, -1];
 
 // rad per token, fastest first; beyond the kept share, the slowest stand still
 export function keptFrequencies(headDim, base, kept) {
@@ -64,51 +65,56 @@ export function keptFrequencies(headDim, base, kept) {
 }
 
 // Sums cosines of 129 distances around a middle one: cos(a + b) and cos(a - b) share their products.
+// Hands are taken by fours, whose cosines at the middle stay at hand for all steps.
 function blockSummer(inverse) {
-  const pairs = inverse.length;
-  const cosines = new Float64Array((HALF + 1) * pairs);
-  const sines = new Float64Array((HALF + 1) * pairs);
-  for (let step = 0; step <= HALF; step += 1) {
-    for (let i = 0; i < pairs; i += 1) {
-      cosines[step * pairs + i] = Math.cos(step * inverse[i]);
-      sines[step * pairs + i] = Math.sin(step * inverse[i]);
+  const turning = inverse.filter((frequency) => frequency > 0);
+  const hands = new Float64Array(4 * Math.ceil(turning.length / 4));
+  hands.set(turning);
+  const cosines = new Float64Array(hands.length * (HALF + 1));
+  const sines = new Float64Array(hands.length * (HALF + 1));
+  turning.forEach((frequency, i) => {
+    for (let step = 0; step <= HALF; step += 1) {
+      const at = 4 * ((i >> 2) * (HALF + 1) + step) + (i % 4);
+      cosines[at] = Math.cos(step * frequency);
+      sines[at] = Math.sin(step * frequency);
     }
-  }
-  const c = new Float64Array(pairs);
-  const s = new Float64Array(pairs);
+  });
+  const [even, odd] = [new Float64Array(HALF + 1), new Float64Array(HALF + 1)];
+  const addFour = ([c0, c1, c2, c3], [s0, s1, s2, s3], from) => {
+    for (let step = 0, at = from; step <= HALF; step += 1, at += 4) {
+      even[step] += c0 * cosines[at] + c1 * cosines[at + 1] + c2 * cosines[at + 2] + c3 * cosines[at + 3];
+      odd[step] += s0 * sines[at] + s1 * sines[at + 1] + s2 * sines[at + 2] + s3 * sines[at + 3];
+    }
+  };
   return (first, out, at) => {
-    const middle = first + HALF;
-    for (let i = 0; i < pairs; i += 1) {
-      c[i] = Math.cos(middle * inverse[i]);
-      s[i] = Math.sin(middle * inverse[i]);
+    const c = hands.map((frequency) => Math.cos((first + HALF) * frequency));
+    const s = hands.map((frequency) => Math.sin((first + HALF) * frequency));
+    even.fill(inverse.length - turning.length);
+    odd.fill(0);
+    for (let i = 0; i < hands.length; i += 4) {
+      addFour([c[i], c[i + 1], c[i + 2], c[i + 3]], [s[i], s[i + 1], s[i + 2], s[i + 3]], i * (HALF + 1));
     }
     for (let step = 0; step <= HALF; step += 1) {
-      const from = step * pairs;
-      let even = 0;
-      let odd = 0;
-      for (let i = 0; i < pairs; i += 1) {
-        even += c[i] * cosines[from + i];
-        odd += s[i] * sines[from + i];
-      }
-      out[at + HALF + step] = (even - odd) / pairs;
-      out[at + HALF - step] = (even + odd) / pairs;
+      out[at + HALF + step] = (even[step] - odd[step]) / inverse.length;
+      out[at + HALF - step] = (even[step] + odd[step]) / inverse.length;
     }
   };
 }
 
-// C(r) at r = 0, 1, ... up to `last` at least; `known` is what an earlier call returned.
-export function cosineMeans(inverse, last, known = new Float64Array(0)) {
-  if (known.length > last) return known;
-  const blocks = Math.ceil((last + 1) / SPAN);
-  const means = new Float64Array(blocks * SPAN);
-  means.set(known);
+// C(r) at r = 0, 1, ... up to `last` at least
+export function cosineMeans(inverse, last) {
+  const means = new Float64Array(Math.ceil((last + 1) / SPAN) * SPAN);
   const sum = blockSummer(inverse);
-  for (let at = known.length; at < means.length; at += SPAN) sum(at, means, at);
+  for (let at = 0; at < means.length; at += SPAN) sum(at, means, at);
   return means;
 }
 
-// Whether C is 0 or more at 1 .. last; looks far away first, where a base fails.
+// Whether C is 0 or more at 1 .. last. Looks far away first, where a base fails, and first of all at
+// single distances: most bases that fail do so there, before a table is made.
 export function holdsUpTo(inverse, last) {
+  for (let r = last; r >= 1; r = Math.floor(0.95 * r)) {
+    if (inverse.reduce((sum, frequency) => sum + Math.cos(r * frequency), 0) < 0) return false;
+  }
   const sum = blockSummer(inverse);
   const block = new Float64Array(SPAN);
   for (let first = last - SPAN + 1; first > -SPAN; first -= SPAN) {
@@ -149,32 +155,33 @@ export function slowestTurn(inverse) {
   return turning.length ? TAU / turning[turning.length - 1] : NaN;
 }
 
+// The axis of distances: the first of them, where one stands (0 to 1), and which stands there.
+function axisOf(last, logarithmic) {
+  if (logarithmic) return { start: 1, partOf: (r) => Math.log(r) / Math.log(last), at: (part) => last ** part };
+  return { start: 0, partOf: (r) => r / last, at: (part) => last * part };
+}
+
 // Distances to sample a smooth line at: all of them, or about SAMPLES, evenly along the axis.
 export function sampleDistances(last, logarithmic) {
-  const start = logarithmic ? 1 : 0;
+  const { start, at } = axisOf(last, logarithmic);
   const count = Math.min(SAMPLES, last - start);
-  const found = new Set();
-  for (let i = 0; i <= count; i += 1) {
-    found.add(Math.round(logarithmic ? last ** (i / count) : start + ((last - start) * i) / count));
-  }
-  return [...found];
+  return [...new Set(Array.from({ length: count + 1 }, (_, i) => Math.round(at(i / count))))];
 }
 
 // One column of pixels may hold many distances: its lowest and its highest value, in their order.
 export function columnPoints(means, last, width, logarithmic) {
   const points = [];
-  const edge = (column) => (logarithmic ? last ** ((column + 0.5) / width) : (last * (column + 0.5)) / width);
-  const place = (r) => (logarithmic ? (Math.log(r) / Math.log(last)) * width : (r / last) * width);
-  let r = logarithmic ? 1 : 0;
+  const axis = axisOf(last, logarithmic);
+  let r = axis.start;
   for (let column = 0; column <= width && r <= last; column += 1) {
-    const end = Math.min(last, Math.floor(edge(column)));
+    const end = Math.min(last, Math.floor(axis.at((column + 0.5) / width)));
     if (end < r) continue;
     let [low, high] = [r, r];
     for (let at = r + 1; at <= end; at += 1) {
       if (means[at] < means[low]) low = at;
       if (means[at] > means[high]) high = at;
     }
-    const x = end > r ? column : place(r);
+    const x = end > r ? column : axis.partOf(r) * width;
     const ends = low === high ? [low] : low < high ? [low, high] : [high, low];
     for (const at of ends) points.push([x, means[at]]);
     r = end + 1;
@@ -189,286 +196,160 @@ export function axisTicks(last, logarithmic) {
   return [...powers, last];
 }
 
-export function samePreset(presets, state) {
-  const names = ["head_dim", "base", "context", "kept"];
-  const found = Object.entries(presets).find(([, p]) => names.every((name) => p[name] === state[name]));
-  return found ? found[0] : "custom";
+// What both plots stand on, drawn in the scales of a picture.
+function ground(paths, texts, words) {
+  const beneath = svg("rect", { class: "rope-beyond", x: LEFT }, paths);
+  const path = (name) => svg("path", { class: name }, paths);
+  const [grid, axes, zero] = ["rope-grid", "rope-axis", "rope-distance-zero"].map(path);
+  const text = (className, anchor, place, said) => setAttributes(svgText(texts, className, anchor, said), place);
+  text("rope-distance-title", "start", { x: LEFT, y: BOUND.top - 9 }, words.boundTitle);
+  text("rope-distance-title", "start", { x: LEFT, y: CURVE.top - 11 }, words.curveTitle);
+  text("", "end", { x: LEFT - 6, y: BOUND.bottom + 4 }, "0");
+  const most = text("", "end", { x: LEFT - 6, y: BOUND.top + 4 });
+  const axis = text("", "end", { y: HEIGHT - 2 }, words.axis);
+  const below = text("", "end", { y: CURVE.bottom - 6 }, words.below);
+  const drawLevels = svgTexts(texts, "", "end");
+  const drawTicks = svgTexts(texts, "", "middle");
+  const contextText = text("rope-context-label", "end", { y: CURVE.bottom + 18 });
+
+  return ({ x, up, end, floor, bound }, ticks) => {
+    const levels = LEVELS.filter((value) => value >= floor);
+    const upright = (at) => `M${at} ${BOUND.top}V${BOUND.bottom}M${at} ${CURVE.top}V${CURVE.bottom + 4}`;
+    const lines = [...ticks.map((tick) => upright(x(tick))), ...levels.map((value) => `M${LEFT} ${up(value)}H${end}`)];
+    setAttributes(grid, { d: lines.join("") });
+    setAttributes(axes, { d: `M${LEFT} ${BOUND.bottom}H${end}M${LEFT} ${CURVE.bottom}H${end}` });
+    setAttributes(zero, { d: `M${LEFT} ${up(0)}H${end}` });
+    setAttributes(beneath, { y: up(0), width: end - LEFT, height: CURVE.bottom - up(0) });
+    setText(most, formatQuantity(bound));
+    setAttributes(axis, { x: end });
+    setAttributes(below, { x: end - 6 });
+    drawLevels(levels.map((value) => [formatNumber(value, value % 1 ? 1 : 0), { x: LEFT - 6, y: up(value) + 4 }]));
+    const inner = ticks.slice(0, -1);
+    drawTicks(inner.map((tick) => [formatQuantity(tick), { x: x(tick), y: CURVE.bottom + 18 }]));
+    setText(contextText, formatQuantity(ticks[inner.length]));
+    setAttributes(contextText, { x: end + RIGHT - 2 });
+  };
 }
 
-function render({ model, el }) {
-  const words = pickWords(WORDS, document.documentElement.lang);
-  const presets = model.get("presets");
-  const bases = model.get("bases");
-  const names = ["head_dim", "base", "context", "kept", "log_axis"];
-  let held = { of: "", means: undefined };
-  let bound = { of: "", base: NaN };
-  let drawn = "";
-
+function curvePicture(words) {
   const picture = svg("svg", { role: "img", "aria-label": words.picture });
-  const text = (className, anchor = "start") => svg("text", { class: className, "text-anchor": anchor }, picture);
-  const beneath = svg("rect", { class: "rope-beyond" }, picture);
-  const grid = svg("path", { class: "rope-grid" }, picture);
-  const axes = svg("path", { class: "rope-axis" }, picture);
-  const zero = svg("path", { class: "rope-distance-zero" }, picture);
-  const slowLine = svg("path", { class: "rope-distance-slow" }, picture);
-  const firstLine = svg("path", { class: "rope-distance-first" }, picture);
-  const boundLine = svg("path", { class: "rope-distance-bound" }, picture);
-  const small = svg("path", { class: "rope-distance-curve" }, picture);
-  const curve = svg("path", { class: "rope-distance-curve" }, picture);
-  const firstDot = svg("circle", { class: "rope-now", r: 5 }, picture);
-  const labels = {
-    bound: text("rope-distance-title"),
-    curve: text("rope-distance-title"),
-    axis: text("", "end"),
-    below: text("", "end"),
-    first: text("rope-distance-label"),
-    slow: text("rope-distance-label rope-distance-slow-label"),
-  };
-  const boundTicks = [text("", "end"), text("", "end")];
-  const curveTicks = [1, 0.5, 0, -0.5, -1].map((value) => ({ value, node: text("", "end") }));
-  const distanceTicks = Array.from({ length: 7 }, () => text("", "middle"));
-  setText(labels.bound, words.boundTitle);
-  setText(labels.curve, words.curveTitle);
-  setText(labels.axis, words.axis);
-  setText(labels.below, words.below);
-  setText(labels.first, words.firstHere);
-  setText(labels.slow, words.slowHere);
+  const [paths, texts] = [svg("g", {}, picture), svg("g", {}, picture)];
+  const drawGround = ground(paths, texts, words);
+  const line = (name) => svg("path", { class: `rope-distance-${name}` }, paths);
+  const label = (tone, said) => svgText(texts, `rope-distance-label ${tone}`, "start", said);
+  const slow = { upright: line("slow"), text: label("rope-distance-slow-label", words.slowHere), y: CURVE.top + 34 };
+  const first = { upright: line("first"), text: label("", words.firstHere), y: CURVE.top + 16 };
+  const [bound, small, curve] = ["bound", "curve", "curve"].map(line);
+  const firstDot = svg("circle", { class: "rope-now", r: 5 }, paths);
 
-  const put = (changes) => {
-    commit(model, changes);
-    schedule();
-  };
-  const controls = {
-    base: slider({
-      name: "base",
-      label: words.base,
-      tone: "neutral",
-      min: 2,
-      max: 7,
-      step: 0.01,
-      toInput: (base) => Math.log10(base),
-      fromInput: (power) => Number((10 ** power).toPrecision(3)),
-      format: formatQuantity,
-      onInput: (base) => put({ base }),
-    }),
-    head_dim: slider({
-      name: "head_dim",
-      label: words.headDim,
-      tone: "neutral",
-      min: 2,
-      max: 256,
-      step: 2,
-      format: formatQuantity,
-      onInput: (head_dim) => put({ head_dim }),
-    }),
-    context: slider({
-      name: "context",
-      label: words.context,
-      tone: "position",
-      min: 6,
-      max: 17,
-      toInput: (context) => Math.log2(context),
-      fromInput: (power) => 2 ** power,
-      format: formatQuantity,
-      onInput: (context) => put({ context }),
-    }),
-    kept: slider({
-      name: "kept",
-      label: words.kept,
-      tone: "angle",
-      min: 0,
-      max: 1,
-      step: 0.05,
-      format: (kept) => formatNumber(kept, 2),
-      onInput: (kept) => put({ kept }),
-    }),
-  };
-  const logAxis = toggle({
-    name: "log_axis",
-    label: words.logAxis,
-    onChange: (log_axis) => put({ log_axis }),
-  });
-  const stops = Object.entries(presets).map(([name, values]) => ({
-    name,
-    ...button({ name: `preset_${name}`, label: words.presets[name] ?? name, onClick: () => put(values) }),
-  }));
-  const reports = Object.fromEntries(
-    [
-      "rises",
-      "first_negative",
-      "base_bound",
-      "cosine_at_context",
-      "bound_at_context",
-      "wavelength_slowest",
-      "turning_pairs",
-    ].map((name) => [name, report(name)]),
-  );
-  const lesson = html("p");
-  const pictureBox = html("div", { class: "rope-distance-picture" }, picture);
-  const frame = html(
-    "div",
-    { class: "rope-frame rope-distance" },
-    html(
-      "div",
-      { class: "rope-row rope-row-first", role: "group", "aria-label": words.stops },
-      ...stops.map((stop) => stop.node),
-    ),
-    html("div", { class: "rope-lesson" }, lesson),
-    pictureBox,
-    html(
-      "div",
-      { class: "rope-controls rope-controls-two" },
-      ...Object.values(controls).map((control) => control.node),
-    ),
-    html("div", { class: "rope-row rope-row-first" }, logAxis.node),
-    html(
-      "div",
-      { class: "rope-readouts" },
-      readout(words.rises, reports.rises.node),
-      readout(words.first, reports.first_negative.node),
-      readout(words.atContext, reports.cosine_at_context.node),
-      readout(words.boundAtContext, reports.bound_at_context.node),
-      readout(words.slowest, reports.wavelength_slowest.node),
-      readout(words.turning, reports.turning_pairs.node),
-      readout(words.baseBound, reports.base_bound.node),
-    ),
-  );
-  const root = widgetRoot(words.title, frame);
-  const summary = announcer(root);
-  el.append(root);
-
-  function compute(state) {
-    const inverse = keptFrequencies(state.head_dim, state.base, state.kept);
-    const of = JSON.stringify([state.head_dim, state.base, state.kept]);
-    held = { of, means: cosineMeans(inverse, state.context, held.of === of ? held.means : undefined) };
-    const wanted = JSON.stringify([state.head_dim, state.kept, state.context]);
-    if (bound.of !== wanted) {
-      bound = { of: wanted, base: smallestBase(state.head_dim, state.kept, state.context, bases) };
-    }
-    const { means } = held;
-    return {
-      inverse,
-      means,
-      rises: countRises(means, state.context),
-      first: firstNegative(means, state.context),
-      slowest: slowestTurn(inverse),
-      turning: inverse.filter((frequency) => frequency > 0).length,
-    };
+  function mark({ upright, text, y }, at, { context, x, end }) {
+    const here = at >= 1 && at <= context;
+    for (const node of [upright, text]) setAttributes(node, { visibility: here ? "visible" : "hidden" });
+    if (!here) return;
+    const aside = x(at) < (end + RIGHT) / 2 ? 1 : -1;
+    setAttributes(upright, { d: `M${x(at)} ${CURVE.top}V${CURVE.bottom}` });
+    setAttributes(text, { x: x(at) + 7 * aside, y, "text-anchor": aside > 0 ? "start" : "end" });
   }
 
-  function drawPicture({ context, log_axis }, found, width) {
+  function draw({ context, log_axis, first_negative, wavelength_slowest, hands }, width) {
+    const { inverse, means } = hands();
+    const { partOf } = axisOf(context, log_axis);
     const across = width - LEFT - RIGHT;
-    const x = log_axis
-      ? (r) => LEFT + (Math.log(r) / Math.log(context)) * across
-      : (r) => LEFT + (r / context) * across;
-    const points = columnPoints(found.means, context, Math.floor(across), log_axis);
-    const stretch = across / Math.floor(across);
-    const lowest = points.reduce((low, [, value]) => Math.min(low, value), 0);
-    const floor = lowest < -0.4 ? -1 : -0.4;
-    const most = (found.inverse.length + 1) / 2;
-    const up = linearScale(floor, 1, CURVE.bottom, CURVE.top);
-    const wide = linearScale(0, most, BOUND.bottom, BOUND.top);
-    setAttributes(picture, { viewBox: `0 0 ${width} ${HEIGHT}`, height: HEIGHT });
-    const at = ([column, value], scale) => [LEFT + column * stretch, scale(value)];
-    setAttributes(curve, { d: polylinePath(points.map((point) => at(point, up))) });
-    setAttributes(small, { d: polylinePath(points.map(([column, value]) => at([column, Math.abs(value)], wide))) });
-    const line = sampleDistances(context, log_axis).map((r) => [x(r), wide(partialSumBound(found.inverse, r))]);
-    setAttributes(boundLine, { d: polylinePath(line) });
-
-    setAttributes(beneath, { x: LEFT, y: up(0), width: across, height: CURVE.bottom - up(0) });
-    setAttributes(zero, { d: `M${LEFT} ${up(0)}H${LEFT + across}` });
-    setAttributes(labels.below, { x: LEFT + across - 6, y: CURVE.bottom - 6 });
-    setAttributes(labels.bound, { x: LEFT, y: BOUND.top - 9 });
-    setAttributes(labels.curve, { x: LEFT, y: CURVE.top - 11 });
-    setAttributes(labels.axis, { x: LEFT + across, y: HEIGHT - 2 });
-    [0, most].forEach((value, i) => {
-      setAttributes(boundTicks[i], { x: LEFT - 6, y: wide(value) + 4 });
-      setText(boundTicks[i], formatQuantity(value));
-    });
-    const seen = curveTicks.filter(({ value }) => value >= floor);
-    for (const { value, node } of curveTicks) {
-      node.style.display = value >= floor ? "" : "none";
-      setAttributes(node, { x: LEFT - 6, y: up(value) + 4 });
-      setText(node, formatNumber(value, Number.isInteger(value) ? 0 : 1));
-    }
-    const ticks = axisTicks(context, log_axis);
-    distanceTicks.forEach((node, i) => {
-      node.style.display = i < ticks.length ? "" : "none";
-      if (i >= ticks.length) return;
-      const end = i === ticks.length - 1;
-      setAttributes(node, {
-        x: x(ticks[i]) + (end ? RIGHT - 2 : 0),
-        y: CURVE.bottom + 18,
-        "text-anchor": end ? "end" : "middle",
-        class: end ? "rope-context-label" : "",
-      });
-      setText(node, formatQuantity(ticks[i]));
-    });
-    const uprights = ticks.map(
-      (tick) => `M${x(tick)} ${BOUND.top}V${BOUND.bottom}M${x(tick)} ${CURVE.top}V${CURVE.bottom + 4}`,
-    );
-    const levels = seen.map(({ value }) => `M${LEFT} ${up(value)}H${LEFT + across}`);
-    setAttributes(grid, { d: [...uprights, ...levels].join("") });
-    setAttributes(axes, { d: `M${LEFT} ${BOUND.bottom}H${LEFT + across}M${LEFT} ${CURVE.bottom}H${LEFT + across}` });
-
-    const mark = (value, lineNode, label, y, from) => {
-      const here = value >= 1 && value <= context;
-      for (const node of [lineNode, label]) node.style.display = here ? "" : "none";
-      if (!here) return;
-      const left = x(value) < width / 2;
-      setAttributes(lineNode, { d: `M${x(value)} ${from}V${CURVE.bottom}` });
-      setAttributes(label, { x: x(value) + (left ? 7 : -7), y, "text-anchor": left ? "start" : "end" });
+    const points = columnPoints(means, context, Math.floor(across), log_axis);
+    const floor = points.some(([, mean]) => mean < -0.4) ? -1 : -0.4;
+    const most = (inverse.length + 1) / 2;
+    const scales = {
+      ...{ context, floor, bound: most, end: LEFT + across },
+      x: (r) => LEFT + partOf(r) * across,
+      up: linearScale(floor, 1, CURVE.bottom, CURVE.top),
+      wide: linearScale(0, most, BOUND.bottom, BOUND.top),
     };
-    mark(found.first, firstLine, labels.first, CURVE.top + 16, CURVE.top);
-    mark(found.slowest, slowLine, labels.slow, CURVE.top + 34, CURVE.top);
-    firstDot.style.display = found.first <= context ? "" : "none";
-    if (found.first <= context) {
-      setAttributes(firstDot, { cx: x(found.first), cy: up(found.means[found.first]) });
-    }
+    const { x, up, wide } = scales;
+    setAttributes(picture, { viewBox: `0 0 ${width} ${HEIGHT}`, height: HEIGHT });
+    drawGround(scales, axisTicks(context, log_axis));
+    const stretch = across / Math.floor(across);
+    const along = (place) => polylinePath(points.map(([column, mean]) => [LEFT + column * stretch, place(mean)]));
+    setAttributes(curve, { d: along(up) });
+    setAttributes(small, { d: along((mean) => wide(Math.abs(mean))) });
+    const samples = sampleDistances(context, log_axis);
+    setAttributes(bound, { d: polylinePath(samples.map((r) => [x(r), wide(partialSumBound(inverse, r))])) });
+    mark(slow, wavelength_slowest, scales);
+    mark(first, first_negative, scales);
+    const found = first_negative <= context;
+    setAttributes(firstDot, { visibility: found ? "visible" : "hidden" });
+    if (found) setAttributes(firstDot, { cx: x(first_negative), cy: up(means[first_negative]) });
   }
+  return { node: picture, draw };
+}
 
-  function update() {
-    const width = clamp(pictureBox.clientWidth || 700, 240, 800);
-    const state = Object.fromEntries(names.map((name) => [name, model.get(name)]));
-    const look = JSON.stringify([state, width]);
-    for (const [name, control] of Object.entries(controls)) control.update(state[name]);
-    if (look === drawn) return;
-    drawn = look;
-    const found = compute(state);
-    drawPicture(state, found, width);
-    logAxis.update(state.log_axis);
-    const preset = samePreset(presets, state);
-    for (const stop of stops) stop.update(stop.name === preset);
-    const tokens = (value) => fill(words.tokens, { value: formatQuantity(value) });
-    const { rises, first, slowest, turning } = found;
-    reports.rises.update(rises, formatQuantity(rises));
-    reports.first_negative.update(first, Number.isNaN(first) ? words.never : tokens(first));
-    reports.base_bound.update(bound.base, Number.isNaN(bound.base) ? words.noBase : formatQuantity(bound.base));
-    const last = found.means[state.context];
-    reports.cosine_at_context.update(last, formatNumber(last, 3));
-    const most = partialSumBound(found.inverse, state.context);
-    reports.bound_at_context.update(most, formatNumber(most, 2));
-    reports.wavelength_slowest.update(slowest, Number.isNaN(slowest) ? words.never : tokens(slowest));
-    reports.turning_pairs.update(turning, `${turning} / ${found.inverse.length}`);
-    const said = [
-      fill(words.lessonRises, { context: formatQuantity(state.context), rises: formatQuantity(rises) }),
-      Number.isNaN(first) ? words.lessonNever : fill(words.lessonFirst, { first: formatQuantity(first) }),
-      turning ? fill(words.lessonSlow, { wavelength: formatQuantity(slowest) }) : words.lessonStill,
-    ].join(" ");
-    if (lesson.dataset.said !== said) {
-      lesson.dataset.said = said;
-      lesson.innerHTML = said;
-    }
-    summary.say(lesson.textContent);
-  }
+// The numbers of a state; the base bound, which is dear, does not depend on the base.
+function surveyor(bases) {
+  const baseBound = whenChanged((head_dim, kept, context) => smallestBase(head_dim, kept, context, bases));
+  return whenChanged(({ head_dim, base, context, kept }) => {
+    const inverse = keptFrequencies(head_dim, base, kept);
+    const means = cosineMeans(inverse, context);
+    return {
+      // Behind a function: whether a picture has changed is seen from the numbers.
+      hands: () => ({ inverse, means }),
+      rises: countRises(means, context),
+      first_negative: firstNegative(means, context),
+      cosine_at_context: means[context],
+      bound_at_context: partialSumBound(inverse, context),
+      wavelength_slowest: slowestTurn(inverse),
+      turning_pairs: inverse.filter((frequency) => frequency > 0).length,
+      base_bound: baseBound(head_dim, kept, context),
+    };
+  });
+}
 
-  const schedule = frameScheduler(update);
-  const unwatch = watch(model, names, root, schedule);
-  update();
-  return () => {
-    unwatch();
-    summary.stop();
+function build({ words, model, lesson, buttons, sliders, toggles, readouts }) {
+  const picture = curvePicture(words);
+  const box = html("div", { class: "rope-distance-picture" }, picture.node);
+  const stop = ([name, visit]) => [`preset_${name}`, { label: words.presets[name] ?? name, visit }];
+  const stops = buttons(Object.fromEntries(Object.entries(model.get("presets")).map(stop)));
+  const [tone, format] = ["neutral", formatQuantity];
+  const controls = sliders({
+    base: { label: words.base, tone, min: 2, max: 7, ...IN_POWERS_OF_TEN, format },
+    head_dim: { label: words.headDim, tone, min: 2, max: 256, step: 2, format },
+    context: { label: words.context, tone: "position", min: 6, max: 17, ...IN_POWERS_OF_TWO, format },
+    kept: { label: words.kept, tone: "angle", min: 0, max: 1, step: 0.05, format: (kept) => formatNumber(kept, 2) },
+  });
+  const orNever = (value) => (Number.isNaN(value) ? words.never : fill(words.tokens, { value: formatQuantity(value) }));
+  const numbers = readouts({
+    rises: { label: words.rises, format },
+    first_negative: { label: words.first, format: orNever },
+    cosine_at_context: { label: words.atContext, format: (value) => formatNumber(value, 3) },
+    bound_at_context: { label: words.boundAtContext },
+    wavelength_slowest: { label: words.slowest, format: orNever },
+    turning_pairs: {
+      label: words.turning,
+      value: ({ turning_pairs: turning, head_dim }) => [turning, `${turning} / ${head_dim / 2}`],
+    },
+    base_bound: { label: words.baseBound, format: (base) => (Number.isNaN(base) ? words.noBase : format(base)) },
+  });
+  return {
+    node: html(
+      "div",
+      { class: "rope-frame rope-distance" },
+      html("div", { class: "rope-row rope-row-first", role: "group", "aria-label": words.stops }, ...stops),
+      lesson,
+      box,
+      html("div", { class: "rope-controls rope-controls-two" }, ...controls),
+      html("div", { class: "rope-row rope-row-first" }, ...toggles({ log_axis: { label: words.logAxis } })),
+      html("div", { class: "rope-readouts" }, ...numbers),
+    ),
+    measure: () => widthOf(box, 240, 800),
+    derive: surveyor(model.get("bases")),
+    draw: whenChanged(picture.draw),
+    lesson: ({ context, rises, first_negative: first, turning_pairs, wavelength_slowest: wavelength }) =>
+      [
+        fill(words.lessonRises, { context: format(context), rises: format(rises) }),
+        Number.isNaN(first) ? words.lessonNever : fill(words.lessonFirst, { first: format(first) }),
+        turning_pairs ? fill(words.lessonSlow, { wavelength: format(wavelength) }) : words.lessonStill,
+      ].join(" "),
   };
 }
+
+const render = mount({ words: WORDS, traits: ["head_dim", "base", "context", "kept", "log_axis"], build });
 
 export default { render };

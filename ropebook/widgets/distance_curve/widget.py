@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import traitlets
 
 from ropebook.widgets.base import RopeWidget
+from ropebook.widgets.traits import FloatInRange, IntInRange
 
 if TYPE_CHECKING:
     import torch
@@ -23,7 +24,6 @@ PRESETS = {
 }
 # Candidates for the base bound: twenty to a tenfold, from 100 to 10 million, three digits each.
 BASES = [float(f"{10 ** (2 + i / 20):.3g}") for i in range(101)]
-_RANGES = {"head_dim": (2, 256), "base": (1e2, 1e7), "context": (64, 131_072), "kept": (0, 1)}
 
 
 class DistanceCurve(RopeWidget, folder="distance_curve"):
@@ -51,23 +51,19 @@ class DistanceCurve(RopeWidget, folder="distance_curve"):
         1707
     """
 
-    head_dim = traitlets.Int(64).tag(sync=True)
-    base = traitlets.Float(10_000.0).tag(sync=True)
-    context = traitlets.Int(512).tag(sync=True)
-    kept = traitlets.Float(1.0).tag(sync=True)
+    head_dim = IntInRange(64, low=2, high=256)
+    base = FloatInRange(10_000.0, low=1e2, high=1e7)
+    context = IntInRange(512, low=64, high=131_072)
+    kept = FloatInRange(1.0, low=0, high=1)
     log_axis = traitlets.Bool(False).tag(sync=True)
     presets = traitlets.Dict(PRESETS, read_only=True).tag(sync=True)
     bases = traitlets.List(traitlets.Float(), BASES, read_only=True).tag(sync=True)
 
-    @traitlets.validate("head_dim", "base", "context", "kept")
-    def _in_range(self, proposal: dict) -> float:
-        value, name = proposal["value"], proposal["trait"].name
-        low, high = _RANGES[name]
-        if not low <= value <= high:
-            raise traitlets.TraitError(f"{name} must lie in [{low:g}, {high:g}], got {value}")
-        if name == "head_dim" and value % 2:
-            raise traitlets.TraitError(f"head_dim must be even, got {value}")
-        return value
+    @traitlets.validate("head_dim")
+    def _two_per_pair(self, proposal: dict) -> int:
+        if proposal["value"] % 2:
+            raise traitlets.TraitError(f"head_dim must be even, got {proposal['value']}")
+        return proposal["value"]
 
     @property
     def inv_freq(self) -> "torch.Tensor":

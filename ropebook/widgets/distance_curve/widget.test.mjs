@@ -30,13 +30,6 @@ test("the mean of cosines is what summing them one by one gives", () => {
   }
 });
 
-test("a longer context adds to what is known", () => {
-  const short = widget.cosineMeans(roformer, 100);
-  const long = widget.cosineMeans(roformer, 4096, short);
-  assert.deepEqual([...long], [...widget.cosineMeans(roformer, 4096)]);
-  assert.equal(widget.cosineMeans(roformer, 64, long), long);
-});
-
 test("the curve of RoFormer's head rises 244 times in 512 steps and never falls below 0", () => {
   const means = widget.cosineMeans(roformer, 512);
   assert.equal(widget.countRises(means, 512), 244);
@@ -112,13 +105,6 @@ test("ticks end at the context", () => {
 test("the slowest hand that turns sets the longest wavelength", () => {
   near(widget.slowestTurn(widget.keptFrequencies(8, 10000, 0.5)), 20 * Math.PI);
   assert.ok(Number.isNaN(widget.slowestTurn(widget.keptFrequencies(8, 10000, 0))));
-});
-
-test("a preset is recognized by all four of its values", () => {
-  const presets = { a: { head_dim: 64, base: 100, context: 64, kept: 1 } };
-  const state = { head_dim: 64, base: 100, context: 64, kept: 1 };
-  assert.equal(widget.samePreset(presets, state), "a");
-  for (const name of Object.keys(state)) assert.equal(widget.samePreset(presets, { ...state, [name]: 7 }), "custom");
 });
 
 test("the module renders", () => assert.equal(typeof widget.default.render, "function"));

@@ -21,6 +21,19 @@ export function svgText(parent, className, anchor = "start", text = "") {
   return node;
 }
 
+// Texts of which there are now more, now fewer: it draws a list of [text, attributes].
+export function svgTexts(parent, className, anchor) {
+  const made = [];
+  return (entries) => {
+    while (made.length < entries.length) made.push(svgText(parent, className, anchor));
+    made.forEach((node, i) => {
+      const [said, place] = entries[i] ?? ["", {}];
+      setText(node, said);
+      setAttributes(node, place);
+    });
+  };
+}
+
 export function html(tag, attributes = {}, ...children) {
   const node = setAttributes(document.createElement(tag), attributes);
   node.append(...children);

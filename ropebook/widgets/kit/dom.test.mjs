@@ -72,3 +72,23 @@ test("a screen reader hears a text once it has stood still, and not the first", 
   context.mock.timers.tick(2000);
   assert.equal(heard(), "there");
 });
+
+test("texts come and go with the list that is drawn", () => {
+  fakePage();
+  const parent = dom.svg("g");
+  const draw = dom.svgTexts(parent, "rope-tick", "end");
+  const said = () => parent.children.map((node) => [node.textContent, node.attributes.x]);
+  draw([
+    ["0", { x: 1 }],
+    ["8", { x: 5 }],
+  ]);
+  assert.deepEqual(said(), [
+    ["0", "1"],
+    ["8", "5"],
+  ]);
+  const [first] = parent.children;
+  const before = first.writes;
+  draw([["0", { x: 1 }]]);
+  assert.equal(first.writes, before);
+  assert.deepEqual(said()[1][0], "");
+});
