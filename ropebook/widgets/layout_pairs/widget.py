@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import traitlets
 
 from ropebook.widgets.base import RopeWidget
+from ropebook.widgets.traits import IntInRange
 
 if TYPE_CHECKING:
     import torch
@@ -50,8 +51,8 @@ class LayoutPairs(RopeWidget, folder="layout_pairs"):
     q_layout = traitlets.Unicode("interleaved").tag(sync=True)
     k_layout = traitlets.Unicode("half").tag(sync=True)
     convert = traitlets.Bool(False).tag(sync=True)
-    n = traitlets.Int(6).tag(sync=True)
-    distance = traitlets.Int(-4).tag(sync=True)
+    n = IntInRange(6, low=0, high=MAX_POSITION, unit="tokens")
+    distance = IntInRange(-4, low=-MAX_DISTANCE, high=0, unit="tokens")
     q = traitlets.List(traitlets.Float(), [0.3, 1.4, -0.6, -1.0, -0.6, -0.3, 1.3, 0.3]).tag(
         sync=True
     )
@@ -68,22 +69,6 @@ class LayoutPairs(RopeWidget, folder="layout_pairs"):
         if layout not in _LAYOUTS:
             raise traitlets.TraitError(f'{name} must be "interleaved" or "half", got {layout!r}')
         return layout
-
-    @traitlets.validate("n")
-    def _position_on_ruler(self, proposal: dict) -> int:
-        if not 0 <= proposal["value"] <= MAX_POSITION:
-            raise traitlets.TraitError(
-                f"n must lie in [0, {MAX_POSITION}] tokens, got {proposal['value']}"
-            )
-        return proposal["value"]
-
-    @traitlets.validate("distance")
-    def _near_behind(self, proposal: dict) -> int:
-        if not -MAX_DISTANCE <= proposal["value"] <= 0:
-            raise traitlets.TraitError(
-                f"distance must lie in [-{MAX_DISTANCE}, 0] tokens, got {proposal['value']}"
-            )
-        return proposal["value"]
 
     @traitlets.validate("q", "k")
     def _eight_numbers(self, proposal: dict) -> list[float]:
@@ -110,7 +95,7 @@ class LayoutPairs(RopeWidget, folder="layout_pairs"):
     @property
     def reference(self) -> float:
         """The right score: both as the model was trained, interleaved."""
-        return self._trained_at(self.n)
+        return self._score_of(self.n, "interleaved", "interleaved", False)
 
     @property
     def error(self) -> float:
@@ -134,12 +119,11 @@ class LayoutPairs(RopeWidget, folder="layout_pairs"):
         return self._rotated(self.k, self.n, self.k_layout, self.convert).tolist()
 
     def _score_at(self, n: int) -> float:
-        q = self._rotated(self.q, n - self.distance, self.q_layout, self.convert)
-        return (q @ self._rotated(self.k, n, self.k_layout, self.convert)).item()
+        return self._score_of(n, self.q_layout, self.k_layout, self.convert)
 
-    def _trained_at(self, n: int) -> float:
-        q = self._rotated(self.q, n - self.distance, "interleaved", False)
-        return (q @ self._rotated(self.k, n, "interleaved", False)).item()
+    def _score_of(self, n: int, q_layout: str, k_layout: str, convert: bool) -> float:
+        q = self._rotated(self.q, n - self.distance, q_layout, convert)
+        return (q @ self._rotated(self.k, n, k_layout, convert)).item()
 
     def _rotated(
         self, vector: list[float], position: int, layout: str, convert: bool
