@@ -80,7 +80,7 @@ function blockSummer(inverse) {
     }
   });
   const [even, odd] = [new Float64Array(HALF + 1), new Float64Array(HALF + 1)];
-  const addFour = ([c0, c1, c2, c3], [s0, s1, s2, s3], from) => {
+  const addFour = (from, c0, c1, c2, c3, s0, s1, s2, s3) => {
     for (let step = 0, at = from; step <= HALF; step += 1, at += 4) {
       even[step] += c0 * cosines[at] + c1 * cosines[at + 1] + c2 * cosines[at + 2] + c3 * cosines[at + 3];
       odd[step] += s0 * sines[at] + s1 * sines[at + 1] + s2 * sines[at + 2] + s3 * sines[at + 3];
@@ -92,7 +92,7 @@ function blockSummer(inverse) {
     even.fill(inverse.length - turning.length);
     odd.fill(0);
     for (let i = 0; i < hands.length; i += 4) {
-      addFour([c[i], c[i + 1], c[i + 2], c[i + 3]], [s[i], s[i + 1], s[i + 2], s[i + 3]], i * (HALF + 1));
+      addFour(i * (HALF + 1), c[i], c[i + 1], c[i + 2], c[i + 3], s[i], s[i + 1], s[i + 2], s[i + 3]);
     }
     for (let step = 0; step <= HALF; step += 1) {
       out[at + HALF + step] = (even[step] - odd[step]) / inverse.length;

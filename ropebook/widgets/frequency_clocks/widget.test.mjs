@@ -23,12 +23,6 @@ test("a larger base stops more hands of Llama 3 short", () => {
   assert.deepEqual([count(10000), count(500000)], [14, 29]);
 });
 
-test("a preset is recognized by its three values and by nothing less", () => {
-  const presets = { small: { rotary_dim: 64, base: 10000, context: 512 } };
-  assert.equal(widget.matchingPreset(presets, 64, 10000, 512), "small");
-  assert.equal(widget.matchingPreset(presets, 64, 10000, 513), "custom");
-});
-
 test("a played clock starts where it stands, never jumps and speeds up", () => {
   for (const start of [0, 5, 12, 400]) {
     near(widget.playedPosition(start, 0), start);
