@@ -64,61 +64,70 @@ export function keptFrequencies(headDim, base, kept) {
   return Float64Array.from({ length: headDim / 2 }, (_, i) => (i < turning ? base ** ((-2 * i) / headDim) : 0));
 }
 
-// Sums cosines of 129 distances around a middle one: cos(a + b) and cos(a - b) share their products.
-// Hands are taken by fours, whose cosines at the middle stay at hand for all steps.
-function blockSummer(inverse) {
+// Sums cosines of 129 distances from `first` on, and at each further call `stride` beyond the last.
+// cos(a + b) and cos(a - b) share their products, hands are taken by fours, and a hand goes from one
+// distance to the next by a rotation: a cosine that is looked up would cost twenty times as much.
+function blockSummer(inverse, first, stride) {
   const turning = inverse.filter((frequency) => frequency > 0);
-  const hands = new Float64Array(4 * Math.ceil(turning.length / 4));
-  hands.set(turning);
-  const cosines = new Float64Array(hands.length * (HALF + 1));
-  const sines = new Float64Array(hands.length * (HALF + 1));
+  const size = 4 * Math.ceil(turning.length / 4);
+  const [cosines, sines] = [0, 1].map(() => new Float64Array(size * (HALF + 1)));
+  const [c, s, strideC, strideS] = [0, 1, 2, 3].map(() => new Float64Array(size));
+  const [even, odd] = [0, 1].map(() => new Float64Array(HALF + 1));
   turning.forEach((frequency, i) => {
+    [c[i], s[i]] = [Math.cos((first + HALF) * frequency), Math.sin((first + HALF) * frequency)];
+    [strideC[i], strideS[i]] = [Math.cos(stride * frequency), Math.sin(stride * frequency)];
+    const [stepC, stepS] = [Math.cos(frequency), Math.sin(frequency)];
+    let [x, y] = [1, 0];
     for (let step = 0; step <= HALF; step += 1) {
       const at = 4 * ((i >> 2) * (HALF + 1) + step) + (i % 4);
-      cosines[at] = Math.cos(step * frequency);
-      sines[at] = Math.sin(step * frequency);
+      cosines[at] = x;
+      sines[at] = y;
+      x = cosines[at] * stepC - sines[at] * stepS;
+      y = cosines[at] * stepS + sines[at] * stepC;
     }
   });
-  const [even, odd] = [new Float64Array(HALF + 1), new Float64Array(HALF + 1)];
-  const addFour = (from, c0, c1, c2, c3, s0, s1, s2, s3) => {
-    for (let step = 0, at = from; step <= HALF; step += 1, at += 4) {
-      even[step] += c0 * cosines[at] + c1 * cosines[at + 1] + c2 * cosines[at + 2] + c3 * cosines[at + 3];
-      odd[step] += s0 * sines[at] + s1 * sines[at + 1] + s2 * sines[at + 2] + s3 * sines[at + 3];
-    }
-  };
-  return (first, out, at) => {
-    const c = hands.map((frequency) => Math.cos((first + HALF) * frequency));
-    const s = hands.map((frequency) => Math.sin((first + HALF) * frequency));
+  return (out, at) => {
     even.fill(inverse.length - turning.length);
     odd.fill(0);
-    for (let i = 0; i < hands.length; i += 4) {
-      addFour(i * (HALF + 1), c[i], c[i + 1], c[i + 2], c[i + 3], s[i], s[i + 1], s[i + 2], s[i + 3]);
-    }
+    for (let i = 0; i < size; i += 4) addFour({ even, odd, cosines, sines, c, s }, i);
     for (let step = 0; step <= HALF; step += 1) {
       out[at + HALF + step] = (even[step] - odd[step]) / inverse.length;
       out[at + HALF - step] = (even[step] + odd[step]) / inverse.length;
     }
+    for (let i = 0; i < size; i += 1) {
+      const x = c[i] * strideC[i] - s[i] * strideS[i];
+      s[i] = c[i] * strideS[i] + s[i] * strideC[i];
+      c[i] = x;
+    }
   };
+}
+
+function addFour({ even, odd, cosines, sines, c, s }, i) {
+  const [c0, c1, c2, c3, s0, s1, s2, s3] = [c[i], c[i + 1], c[i + 2], c[i + 3], s[i], s[i + 1], s[i + 2], s[i + 3]];
+  for (let step = 0, at = i * (HALF + 1); step <= HALF; step += 1, at += 4) {
+    even[step] += c0 * cosines[at] + c1 * cosines[at + 1] + c2 * cosines[at + 2] + c3 * cosines[at + 3];
+    odd[step] += s0 * sines[at] + s1 * sines[at + 1] + s2 * sines[at + 2] + s3 * sines[at + 3];
+  }
 }
 
 // C(r) at r = 0, 1, ... up to `last` at least
 export function cosineMeans(inverse, last) {
   const means = new Float64Array(Math.ceil((last + 1) / SPAN) * SPAN);
-  const sum = blockSummer(inverse);
-  for (let at = 0; at < means.length; at += SPAN) sum(at, means, at);
+  const sum = blockSummer(inverse, 0, SPAN);
+  for (let at = 0; at < means.length; at += SPAN) sum(means, at);
   return means;
 }
 
 // Whether C is 0 or more at 1 .. last. Looks far away first, where a base fails, and first of all at
-// single distances: most bases that fail do so there, before a table is made.
+// single distances: most bases that fail do so there, before tables are made.
 export function holdsUpTo(inverse, last) {
-  for (let r = last; r >= 1; r = Math.floor(0.95 * r)) {
+  for (let r = last; r >= 1; r = Math.floor(0.9 * r)) {
     if (inverse.reduce((sum, frequency) => sum + Math.cos(r * frequency), 0) < 0) return false;
   }
-  const sum = blockSummer(inverse);
+  const sum = blockSummer(inverse, last - SPAN + 1, -SPAN);
   const block = new Float64Array(SPAN);
   for (let first = last - SPAN + 1; first > -SPAN; first -= SPAN) {
-    sum(first, block, 0);
+    sum(block, 0);
     for (let i = Math.max(0, 1 - first); i < SPAN; i += 1) if (block[i] < 0) return false;
   }
   return true;
