@@ -56,7 +56,7 @@ class FrequencyClocks(RopeWidget, folder="frequency_clocks"):
     base = Positive(10_000.0)
     context = traitlets.Int(512).tag(sync=True)
     position = traitlets.Float(100.0).tag(sync=True)
-    preset = traitlets.Unicode("roformer").tag(sync=True)
+    preset = traitlets.Unicode("roformer")  # the picture knows presets by their values
     presets = traitlets.Dict(PRESETS, read_only=True).tag(sync=True)
 
     def __init__(self, **values):
