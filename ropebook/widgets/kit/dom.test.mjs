@@ -17,9 +17,7 @@ test("only what changes is written", () => {
 test("what is drawn when it changes is drawn once for equal arguments", () => {
   const drawn = [];
   const draw = dom.whenChanged((...given) => drawn.push(given));
-  draw({ width: 1 }, [2]);
-  draw({ width: 1 }, [2]);
-  draw({ width: 1 }, [3]);
+  assert.deepEqual([draw({ width: 1 }, [2]), draw({ width: 1 }, [2]), draw({ width: 1 }, [3])], [1, 1, 2]);
   assert.deepEqual(drawn, [
     [{ width: 1 }, [2]],
     [{ width: 1 }, [3]],
