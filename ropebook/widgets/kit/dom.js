@@ -27,6 +27,10 @@ export function html(tag, attributes = {}, ...children) {
   return node;
 }
 
+export function div(className, ...children) {
+  return html("div", { class: className }, ...children);
+}
+
 export function setText(node, text) {
   if (node.textContent !== text) node.textContent = text;
 }

@@ -42,6 +42,13 @@ test("a picture takes the width of its box between two bounds, and the upper whe
   );
 });
 
+test("a box holds what it is given", () => {
+  fakePage();
+  const box = dom.div("rope-row", dom.div("inner"), "text");
+  assert.deepEqual([box.tag, box.attributes.class, box.children[0].attributes.class], ["div", "rope-row", "inner"]);
+  assert.equal(box.textContent, "text");
+});
+
 test("a picture has its size in its view box and its style", () => {
   const picture = node("svg");
   dom.resize(picture, 300, 200);
