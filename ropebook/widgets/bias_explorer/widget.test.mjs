@@ -99,8 +99,4 @@ test("small numbers keep a third decimal", () => {
   assert.deepEqual([1.25, -0.0391, 0, 0.0999].map(widget.formatBias), ["1.25", "−0.039", "0.00", "0.10"]);
 });
 
-test("a push starts and ends at rest", () => {
-  assert.deepEqual([0, 0.5, 1, 2].map(widget.easing), [0, 0.5, 1, 1]);
-});
-
 test("the module renders", () => assert.equal(typeof widget.default.render, "function"));
