@@ -227,26 +227,46 @@ function roomOf(width) {
   return { width, height: attention + strip + 4, left, top, cell, side: LENGTH * cell, strip, added, attention };
 }
 
-function color(node, value) {
-  if (value === null) return setAttributes(node, { class: "rope-bias-masked", "fill-opacity": 1 });
-  const kind = value < 0 ? "rope-bias-less" : "rope-bias-more";
-  return setAttributes(node, { class: kind, "fill-opacity": Math.min(1, Math.abs(value) / FULL).toFixed(3) });
+// The class and the opacity of a cell, by its value.
+function colorOf(value) {
+  if (value === null) return ["rope-bias-masked", 1];
+  return [value < 0 ? "rope-bias-less" : "rope-bias-more", Math.min(1, Math.abs(value) / FULL).toFixed(3)];
+}
+
+function fillWith(node, [name, opacity], d) {
+  setAttributes(node, { class: name, "fill-opacity": opacity, d });
 }
 
 // What the colors stand for, from the right end of the picture.
 function colorLegend(picture, words) {
   const group = svg("g", {}, picture);
-  const samples = Array.from({ length: 13 }, (_, i) => svg("path", { d: `M${7 * i - 117} 3h7v10h-7Z` }, group));
-  samples.forEach((node, i) => color(node, (i / 6 - 1) * FULL));
+  for (let i = 0; i < 13; i += 1) {
+    fillWith(svg("path", {}, group), colorOf((i / 6 - 1) * FULL), `M${7 * i - 117} 3h7v10h-7Z`);
+  }
   setAttributes(svgText(group, "", "end", fill(words.map.least, { level: FULL })), { x: -121, y: 12 });
   setAttributes(svgText(group, "", "start", fill(words.map.most, { level: FULL })), { x: -22, y: 12 });
   return group;
 }
 
+// One path for all cells of a color: hundreds of nodes would take longer to restyle than a frame.
+function cellsIn(group) {
+  const paths = [];
+  return (cells, { left, top, cell }) => {
+    const byColor = new Map();
+    cells.forEach((value, i) => {
+      const [x, y] = [left + (i % LENGTH) * cell, top + Math.floor(i / LENGTH) * cell];
+      const key = colorOf(value).join(" ");
+      byColor.set(key, `${byColor.get(key) ?? ""}M${x} ${y}h${cell}v${cell}h${-cell}Z`);
+    });
+    const colors = [...byColor];
+    while (paths.length < colors.length) paths.push(svg("path", {}, group));
+    paths.forEach((node, i) => fillWith(node, colors[i]?.[0].split(" ") ?? ["", 0], colors[i]?.[1] ?? ""));
+  };
+}
+
 // A cell for every query and key, in the color of what is added, and the numbers of both sides.
 function matrixMap(picture, words) {
-  const group = svg("g", {}, picture);
-  const rects = Array.from({ length: LENGTH * LENGTH }, () => svg("rect", {}, group));
+  const paint = cellsIn(svg("g", { class: "rope-bias-cells" }, picture));
   setAttributes(svgText(picture, "rope-bias-q", "start", words.map.rows), { x: 0, y: 12 });
   setAttributes(svgText(picture, "rope-bias-k", "start", words.map.columns), { x: 72, y: 12 });
   const ticks = Array.from({ length: LENGTH / STRIDE }, (_, i) => i * STRIDE);
@@ -259,11 +279,8 @@ function matrixMap(picture, words) {
   let painted = null;
 
   const place = whenChanged(({ width, height, left, top, cell, side }) => {
+    painted = null;
     resize(picture, width, height);
-    rects.forEach((node, i) => {
-      const [m, n] = [Math.floor(i / LENGTH), i % LENGTH];
-      setAttributes(node, { x: left + n * cell, y: top + m * cell, width: cell, height: cell });
-    });
     labels.forEach(([down, across], i) => {
       setAttributes(down, { x: left - 5, y: top + (ticks[i] + 0.5) * cell + 4 });
       setAttributes(across, { x: left + (ticks[i] + 0.5) * cell, y: top - 6 });
@@ -275,7 +292,7 @@ function matrixMap(picture, words) {
   return ({ cells, causal, query, key, pushed }, room) => {
     place(room);
     // The same values are the same list: most moves leave it as it is.
-    if (cells !== painted) rects.forEach((node, i) => color(node, cells[i]));
+    if (cells !== painted) paint(cells, room);
     painted = cells;
     labels.forEach((pair, i) => pair.forEach((node) => setText(node, String(pushed + ticks[i]))));
     setAttributes(masked, { visibility: causal ? "visible" : "hidden" });
