@@ -227,21 +227,18 @@ function roomOf(width) {
   return { width, height: attention + strip + 4, left, top, cell, side: LENGTH * cell, strip, added, attention };
 }
 
-// The class and the opacity of a cell, by its value.
-function colorOf(value) {
-  if (value === null) return ["rope-bias-masked", 1];
-  return [value < 0 ? "rope-bias-less" : "rope-bias-more", Math.min(1, Math.abs(value) / FULL).toFixed(3)];
-}
-
-function fillWith(node, [name, opacity], d) {
-  setAttributes(node, { class: name, "fill-opacity": opacity, d });
+// How a cell of a value looks.
+function lookOf(value) {
+  if (value === null) return { class: "rope-bias-masked", "fill-opacity": 1 };
+  const opacity = Math.min(1, Math.abs(value) / FULL).toFixed(3);
+  return { class: value < 0 ? "rope-bias-less" : "rope-bias-more", "fill-opacity": opacity };
 }
 
 // What the colors stand for, from the right end of the picture.
 function colorLegend(picture, words) {
   const group = svg("g", {}, picture);
   for (let i = 0; i < 13; i += 1) {
-    fillWith(svg("path", {}, group), colorOf((i / 6 - 1) * FULL), `M${7 * i - 117} 3h7v10h-7Z`);
+    svg("path", { ...lookOf((i / 6 - 1) * FULL), d: `M${7 * i - 117} 3h7v10h-7Z` }, group);
   }
   setAttributes(svgText(group, "", "end", fill(words.map.least, { level: FULL })), { x: -121, y: 12 });
   setAttributes(svgText(group, "", "start", fill(words.map.most, { level: FULL })), { x: -22, y: 12 });
@@ -252,15 +249,17 @@ function colorLegend(picture, words) {
 function cellsIn(group) {
   const paths = [];
   return (cells, { left, top, cell }) => {
-    const byColor = new Map();
+    const byLook = new Map();
     cells.forEach((value, i) => {
       const [x, y] = [left + (i % LENGTH) * cell, top + Math.floor(i / LENGTH) * cell];
-      const key = colorOf(value).join(" ");
-      byColor.set(key, `${byColor.get(key) ?? ""}M${x} ${y}h${cell}v${cell}h${-cell}Z`);
+      const key = JSON.stringify(lookOf(value));
+      byLook.set(key, `${byLook.get(key) ?? ""}M${x} ${y}h${cell}v${cell}h${-cell}Z`);
     });
-    const colors = [...byColor];
-    while (paths.length < colors.length) paths.push(svg("path", {}, group));
-    paths.forEach((node, i) => fillWith(node, colors[i]?.[0].split(" ") ?? ["", 0], colors[i]?.[1] ?? ""));
+    const looks = [...byLook];
+    while (paths.length < looks.length) paths.push(svg("path", {}, group));
+    paths.forEach((node, i) =>
+      setAttributes(node, i < looks.length ? { ...JSON.parse(looks[i][0]), d: looks[i][1] } : { d: "" }),
+    );
   };
 }
 
@@ -347,9 +346,8 @@ function chooseOn(picture, room, choose) {
     if (key >= 0 && key < LENGTH && query >= 0) choose(query < LENGTH ? { query, key } : { key });
   };
   picture.addEventListener("click", press);
-  picture.addEventListener("pointermove", (event) => {
-    if (event.buttons === 1 && event.pointerType === "mouse") press(event);
-  });
+  const pressed = ({ buttons, pointerType }) => buttons === 1 && pointerType === "mouse";
+  picture.addEventListener("pointermove", (event) => pressed(event) && press(event));
 }
 
 function build({ words, model, set, lesson, buttons, sliders, toggles, readouts }) {

@@ -313,15 +313,6 @@ function heatPicture(words, most) {
     return { group, back, text, update: numberIn(text, "weight") };
   });
 
-  function drawCell({ group, back, text, update }, weight, hidden, [x, y], cell) {
-    setAttributes(group, { transform: `translate(${x.toFixed(2)} ${y.toFixed(2)})` });
-    setAttributes(back, { width: cell - 3, height: cell - 3, "fill-opacity": (0.55 * weight).toFixed(4) });
-    back.classList.toggle("rope-tokens-masked", hidden);
-    text.classList.toggle("rope-tokens-hidden", hidden);
-    setAttributes(text, { x: cell / 2, y: cell / 2 + 4.5 });
-    update(weight, hidden ? "0" : undefined);
-  }
-
   function draw({ names, text: { language }, order, weights, causal, at }, { heat, side, narrow }) {
     const count = order.length;
     const cell = side / count;
@@ -338,11 +329,17 @@ function heatPicture(words, most) {
         setAttributes(node, { lang: language, ...spot });
       });
     }
-    cells.forEach((parts, i) => {
-      if (!within(parts.group, picture, i < count * count)) return;
+    cells.forEach(({ group, back, text, update }, i) => {
+      if (!within(group, picture, i < count * count)) return;
       const [row, column] = [Math.floor(i / count), i % count];
-      const spot = [left + places[column] * cell, TOP + places[row] * cell];
-      drawCell(parts, weights[row][column], causal && column > row, spot, cell);
+      const [weight, hidden] = [weights[row][column], causal && column > row];
+      const [x, y] = [left + places[column] * cell, TOP + places[row] * cell];
+      setAttributes(group, { transform: `translate(${x.toFixed(2)} ${y.toFixed(2)})` });
+      setAttributes(back, { width: cell - 3, height: cell - 3, "fill-opacity": (0.55 * weight).toFixed(4) });
+      back.classList.toggle("rope-tokens-masked", hidden);
+      text.classList.toggle("rope-tokens-hidden", hidden);
+      setAttributes(text, { x: cell / 2, y: cell / 2 + 4.5 });
+      update(weight, hidden ? "0" : undefined);
     });
   }
   return { node: picture, draw };
