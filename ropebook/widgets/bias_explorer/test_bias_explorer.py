@@ -241,7 +241,7 @@ def test_the_page_shows_what_python_reports(page):
 
 @WIDE_ONLY
 def test_cells_are_colored_by_what_python_reports(page):
-    state = {"encoding": "t5", "num_buckets": 12, "causal": True}
+    state = {"encoding": "t5", "num_buckets": 16, "causal": True}
     put(page, **state)
     cells = page.evaluate(
         """() => {
