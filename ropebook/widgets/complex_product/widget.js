@@ -190,6 +190,7 @@ function makeGround(picture) {
 function productPicture(words, { maxLength, onStep, onMove }) {
   const picture = svg("svg", { class: "rope-product-plane", role: "group", "aria-label": words.plane });
   const plane = squarePlane(picture, EXTENT);
+  // Below the axes, which the plane has drawn last.
   const lines = svg("path", { class: "rope-product-grid" });
   picture.insertBefore(lines, picture.lastChild);
   const ground = makeGround(picture);
@@ -222,11 +223,8 @@ function productPicture(words, { maxLength, onStep, onMove }) {
     const scales = plane.resize(size);
     const { middle, unit, at } = scales;
     toPoint = (x, y) => [(x - middle) / unit, (middle - y) / unit];
-    setAttributes(lines, {
-      d: turnedLines(state.w)
-        .map((line) => polylinePath(line.map(at)))
-        .join(""),
-    });
+    const seen = turnedLines(state.w).map((line) => polylinePath(line.map(at)));
+    setAttributes(lines, { d: seen.join("") });
     ground(state, scales);
     const { zAngle, wAngle } = state;
     // A turn back would lie on the first arc, so it has one of its own.
