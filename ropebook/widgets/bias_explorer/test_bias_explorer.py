@@ -241,11 +241,22 @@ def test_the_page_shows_what_python_reports(page):
 
 @WIDE_ONLY
 def test_cells_are_colored_by_what_python_reports(page):
-    state = {"encoding": "t5", "num_buckets": 12, "causal": True}
+    state = {"encoding": "t5", "num_buckets": 16, "causal": True}
     put(page, **state)
     cells = page.evaluate(
-        """() => [...document.querySelectorAll(".rope-bias-picture g rect")]
-          .map((node) => [node.getAttribute("class"), Number(node.getAttribute("fill-opacity"))])"""
+        """() => {
+          const row = document.querySelector(".rope-bias-row");
+          const [x, y, cell] = ["x", "y", "height"].map((name) => Number(row.getAttribute(name)));
+          const paths = [...document.querySelectorAll(".rope-bias-cells path")];
+          return Array.from({ length: 24 * 24 }, (_, i) => {
+            const across = x + (i % 24 + 0.5) * cell;
+            const down = y + (Math.floor(i / 24) - model.get("query") + 0.5) * cell;
+            const at = new DOMPoint(across, down);
+            const [path, other] = paths.filter((node) => node.isPointInFill(at));
+            if (other) throw new Error("two colors in one place");
+            return [path.getAttribute("class"), Number(path.getAttribute("fill-opacity"))];
+          });
+        }"""
     )
     bias = BiasExplorer(**state).bias
     for i, (kind, opacity) in enumerate(cells):
@@ -297,10 +308,12 @@ def test_an_encodings_own_sliders_are_seen_with_it_and_only_then(page):
 
 @WIDE_ONLY
 def test_a_press_on_a_cell_chooses_its_query_and_its_key(page):
-    cell = page.locator(".rope-bias-picture g rect").nth(20 * 24 + 7)
-    cell.scroll_into_view_if_needed()
-    box = cell.bounding_box()
-    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    row = page.locator(".rope-bias-row")
+    row.scroll_into_view_if_needed()
+    box = row.bounding_box()
+    cell, query = box["width"] / 24, page.evaluate("model.get('query')")
+    top = box["y"] + box["height"] / 2 - (query + 0.5) * cell
+    page.mouse.click(box["x"] + 7.5 * cell, top + 20.5 * cell)
     settle(page)
     assert page.evaluate("[model.get('query'), model.get('key')]") == [20, 7]
 

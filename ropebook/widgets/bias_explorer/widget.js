@@ -1,9 +1,9 @@
-import { button, readout, report, slider, toggle } from "../kit/controls.js";
-import { announcer, html, setAttributes, setText, svg, widgetRoot } from "../kit/dom.js";
-import { clamp, softmax } from "../kit/math.js";
-import { animator, commit, frameScheduler, prefersReducedMotion, watch } from "../kit/motion.js";
+import { div, html, resize, setAttributes, setText, svg, svgText, whenChanged, widthOf } from "../kit/dom.js";
+import { clamp, inverseFrequencies, softmax } from "../kit/math.js";
+import { easing } from "../kit/motion.js";
+import { mount } from "../kit/mount.js";
 import { linearScale } from "../kit/plot.js";
-import { fill, formatNumber, pickWords } from "../kit/text.js";
+import { fill, formatNumber } from "../kit/text.js";
 
 const WORDS = {
   en: {
@@ -20,57 +20,36 @@ const WORDS = {
       t5: "One number per bucket of distances n − m; far distances share wide buckets. Example values of one head.",
       alibi: "− slope · |n − m|. Head 1 is the steepest of the 8, with slope 1/2; each next head has half the slope.",
     },
-    query: "query",
-    key: "key",
-    shift: "pushed on",
-    clip: "clip distance",
-    buckets: "buckets",
-    maxDistance: "max distance",
-    head: "head",
-    causal: "causal mask",
-    content: "example content",
-    push: "push the text on",
-    steep: "steep",
-    flat: "flat",
-    rows: "query m ↓",
-    columns: "key n →",
-    masked: "hidden",
-    least: "≤ −{level}",
-    most: "≥ {level}",
+    place: { query: "query", key: "key", shift: "pushed on" },
+    own: { clip_distance: "clip distance", num_buckets: "buckets", max_distance: "max distance", head: "head" },
+    switches: { causal: "causal mask", content: "example content" },
+    stops: { push: "push the text on", steep: "steep", flat: "flat" },
+    map: { rows: "query m ↓", columns: "key n →", masked: "hidden", least: "≤ −{level}", most: "≥ {level}" },
     added: "added to the row of m = {m}",
-    attention: "its attention",
-    attentionContent: "its attention, example content included",
-    distance: "distance n − m",
-    keyBias: "added",
-    weight: "attention",
-    slope: "slope",
-    bucket: "bucket",
-    different: "different values",
-    spread: "spread on a diagonal",
-    unknown: "–",
+    attention: { plain: "its attention", content: "its attention, example content included" },
+    cell: { distance: "distance n − m", bias: "added", weight: "attention", slope: "slope", bucket: "bucket" },
+    matrix: { different: "different values", spread: "spread on a diagonal" },
     where: { behind: "a key {d} behind", ahead: "a key {d} ahead", own: "the query's own key" },
     gain: { more: "gains <b>{amount}</b>", less: "loses <b>{amount}</b>", nothing: "gets <b>0</b>" },
-    range: {
-      one: "distance {from} only",
-      some: "distances {from} to {to}",
-      open: "distance {from} and more",
+    range: { one: "distance {from} only", some: "distances {from} to {to}", open: "distance {from} and more" },
+    lessons: {
+      none: "No encoding: <b>0</b> in every cell.",
+      even: "All {count} keys that the query sees get the same attention, <b>{weight}</b>.",
+      only: "The query sees one key, which gets all of its attention.",
+      content: "Content alone decides where the query looks.",
+      absolute: "Absolute: {where} {gain} here; its diagonal runs from {low} to {high}.",
+      corner: "Absolute: {where} {gain} here.",
+      shaw: "Shaw, clip {clip_distance}: {where} {gain}.",
+      clipped: "Shaw, clip {clip_distance}: {where} counts as {clip_distance} away and {gain}.",
+      t5: "T5, {num_buckets} buckets: {where} is in bucket {bucket} ({range}) and {gain}.",
+      alibi: "ALiBi, head {head}, slope 1/{denominator}: {where} {gain}.",
+      hidden: "The causal mask hides {where}.",
+      one: "Every diagonal has one color: <b>{different_values}</b> different values in all.",
+      same: "Every diagonal has one color, and it is the same for all.",
+      many: "A diagonal has many colors: <b>{different_values}</b> different values in all.",
+      still: "Pushed on by {pushed}: nothing changes.",
+      changed: "Pushed on by {pushed}: another matrix; this cell held {before}.",
     },
-    lessonNone: "No encoding: <b>0</b> in every cell.",
-    lessonEven: "All {count} keys that the query sees get the same attention, <b>{weight}</b>.",
-    lessonOnly: "The query sees one key, which gets all of its attention.",
-    lessonContent: "Content alone decides where the query looks.",
-    lessonAbsolute: "Absolute: {where} {gain} here; its diagonal runs from {low} to {high}.",
-    lessonCorner: "Absolute: {where} {gain} here.",
-    lessonShaw: "Shaw, clip {clip}: {where} {gain}.",
-    lessonClipped: "Shaw, clip {clip}: {where} counts as {clip} away and {gain}.",
-    lessonT5: "T5, {buckets} buckets: {where} is in bucket {bucket} ({range}) and {gain}.",
-    lessonAlibi: "ALiBi, head {head}, slope 1/{denominator}: {where} {gain}.",
-    lessonHidden: "The causal mask hides {where}.",
-    oneColor: "Every diagonal has one color: <b>{count}</b> different values in all.",
-    sameColor: "Every diagonal has one color, and it is the same for all.",
-    manyColors: "A diagonal has many colors: <b>{count}</b> different values in all.",
-    still: "Pushed on by {shift}: nothing changes.",
-    changed: "Pushed on by {shift}: another matrix; this cell held {before}.",
   },
 };
 
@@ -81,8 +60,18 @@ const HEADS = 8;
 // Bias beyond which a cell has its full color; one scale for all encodings, so that they compare.
 const FULL = 3;
 const STRIDE = 4;
-const PUSH = LENGTH;
-const PARAMETERS = { shaw: ["clip_distance"], t5: ["num_buckets", "max_distance"], alibi: ["head"] };
+// What an encoding's matrix depends on; all but the shift have a slider of their own.
+const OWN = {
+  none: [],
+  absolute: ["shift"],
+  shaw: ["clip_distance"],
+  t5: ["num_buckets", "max_distance"],
+  alibi: ["head"],
+};
+const TRAITS = ["encoding", "query", "key", "shift", "clip_distance", "num_buckets", "max_distance", "head"];
+const TABLES = ["shaw_scores", "t5_behind", "t5_ahead", "absolute_weights", "content_scores", "model_dim", "base"];
+
+const each = (make) => Array.from({ length: LENGTH }, (_, i) => make(i));
 
 export function alibiSlope(head) {
   return 2 ** -head;
@@ -103,30 +92,19 @@ export function t5Bucket(distance, numBuckets, maxDistance) {
 // Smallest and largest distance on the same side that share a bucket; the last one has no end.
 export function bucketRange(distance, numBuckets, maxDistance) {
   const at = (apart) => t5Bucket(distance > 0 ? apart : -apart, numBuckets, maxDistance);
-  const bucket = t5Bucket(distance, numBuckets, maxDistance);
-  const apart = Math.abs(distance);
-  let [from, to] = [apart, apart];
-  while (from > (distance > 0 ? 1 : 0) && at(from - 1) === bucket) from -= 1;
-  while (to <= maxDistance && at(to + 1) === bucket) to += 1;
-  return [from, to > maxDistance ? Infinity : to];
+  const all = Array.from({ length: maxDistance + 2 }, (_, apart) => apart);
+  const own = all.filter((apart) => at(apart) === at(Math.abs(distance)));
+  return [own[0], own.at(-1) > maxDistance ? Infinity : own.at(-1)];
 }
 
 // sin and cos of one position, in turns: sin, cos, sin, cos, ...
 export function sinusoid(position, modelDim, base) {
-  return Array.from({ length: modelDim }, (_, j) => {
-    const angle = position * base ** (-(j - (j % 2)) / modelDim);
-    return j % 2 ? Math.cos(angle) : Math.sin(angle);
-  });
+  return inverseFrequencies(modelDim, base).flatMap((turn) => [Math.sin(position * turn), Math.cos(position * turn)]);
 }
 
 // p_m^T W p_n; W is diagonal and weighs sines and cosines.
 export function absoluteBias(p, r, weights) {
   return p.reduce((sum, value, j) => sum + weights[j % 2] * (value * r[j]), 0);
-}
-
-function absoluteMatrix(shift, { model_dim, base, absolute_weights }) {
-  const table = Array.from({ length: LENGTH }, (_, i) => sinusoid(shift + i, model_dim, base));
-  return table.map((p) => table.map((r) => absoluteBias(p, r, absolute_weights)));
 }
 
 // What a relative encoding adds at a distance n - m.
@@ -143,19 +121,17 @@ export function relativeBias(distance, state, tables) {
 }
 
 export function biasMatrix(state, tables) {
-  if (state.encoding === "absolute") return absoluteMatrix(state.shift, tables);
-  const byDistance = Array.from({ length: 2 * LENGTH - 1 }, (_, i) => relativeBias(i - LENGTH + 1, state, tables));
-  return Array.from({ length: LENGTH }, (_, m) => byDistance.slice(LENGTH - 1 - m, 2 * LENGTH - 1 - m));
+  if (state.encoding === "absolute") {
+    const table = each((i) => sinusoid(state.shift + i, tables.model_dim, tables.base));
+    return table.map((p) => table.map((r) => absoluteBias(p, r, tables.absolute_weights)));
+  }
+  return each((m) => each((n) => relativeBias(n - m, state, tables)));
 }
 
 // The diagonals of what is seen, as lists of values; a causal mask hides those ahead.
 export function diagonals(matrix, causal) {
-  const count = causal ? LENGTH : 2 * LENGTH - 1;
-  return Array.from({ length: count }, (_, i) => {
-    const distance = i - LENGTH + 1;
-    const first = Math.max(0, -distance);
-    return Array.from({ length: LENGTH - Math.abs(distance) }, (_, j) => matrix[first + j][first + j + distance]);
-  });
+  const distances = Array.from({ length: causal ? LENGTH : 2 * LENGTH - 1 }, (_, i) => i - LENGTH + 1);
+  return distances.map((distance) => matrix.map((line, m) => line[m + distance]).filter((v) => v !== undefined));
 }
 
 export function diagonalSpread(lines) {
@@ -176,431 +152,295 @@ export function formatBias(value) {
   return formatNumber(value, value !== 0 && Math.abs(value) < 0.095 ? 3 : 2);
 }
 
-export function formatLevel(level) {
-  return String(level).replace("-", "−");
-}
-
-// Slow start, slow end.
-export function easing(part) {
-  const t = clamp(part, 0, 1);
-  return t < 0.5 ? 2 * t * t : 1 - 2 * (1 - t) * (1 - t);
-}
-
-function render({ model, el }) {
-  const words = pickWords(WORDS, document.documentElement.lang);
-  const names = ["encoding", "query", "key", "shift", "clip_distance", "num_buckets", "max_distance", "head"];
-  const switches = ["causal", "content"];
-  const tables = {
-    shaw_scores: model.get("shaw_scores"),
-    t5_behind: model.get("t5_behind"),
-    t5_ahead: model.get("t5_ahead"),
-    absolute_weights: model.get("absolute_weights"),
-    content_scores: model.get("content_scores"),
-    model_dim: model.get("model_dim"),
-    base: model.get("base"),
+// What is known of a matrix, whatever cell is chosen; null in a list of cells is a hidden one.
+function surveyMatrix(state, tables) {
+  const matrix = biasMatrix(state, tables);
+  const lines = diagonals(matrix, state.causal);
+  return {
+    matrix,
+    lines,
+    cells: matrix.flatMap((line, m) => line.map((value, n) => (state.causal && n > m ? null : value))),
+    level: roundLevel(Math.max(...matrix.flat().map(Math.abs)), [FULL, 6, 12]),
+    diagonal_spread: diagonalSpread(lines),
+    different_values: differentValues(lines),
   };
-  // While the text is being pushed on, the drawn shift lies between those of the model.
-  let moving = null;
-  let drawnWidth = 0;
-  const held = new Map(); // the value that a cell was last colored by
-  let drawnKind = "";
+}
 
-  const each = (make) => Array.from({ length: LENGTH }, (_, i) => make(i));
-  const picture = svg("svg", { role: "img", "aria-label": words.picture, class: "rope-bias-picture" });
-  const label = (className, anchor = "start") => svg("text", { class: className, "text-anchor": anchor }, picture);
-  const cellGroup = svg("g", {}, picture);
-  const cells = each(() => each(() => svg("rect", {}, cellGroup)));
-  const rowsTitle = label("rope-bias-q");
-  const columnsTitle = label("rope-bias-k");
-  setText(rowsTitle, words.rows);
-  setText(columnsTitle, words.columns);
-  const ticks = each((i) => i)
-    .filter((i) => i % STRIDE === 0)
-    .map((i) => ({ i, row: label("", "end"), column: label("", "middle") }));
+// What is known of the chosen row and cell; NaN is what there is not.
+function surveyCell({ encoding, query, key, causal, content, ...state }, matrix, tables) {
+  const row = causal ? matrix[query].slice(0, query + 1) : matrix[query];
+  const weights = softmax(row.map((value, n) => value + (content ? tables.content_scores[n] : 0)));
+  const distance = key - query;
+  return {
+    row,
+    weights,
+    distance,
+    pushed: Math.round(state.shift),
+    key_bias: row[key] ?? NaN,
+    key_weight: weights[key] ?? NaN,
+    slope: encoding === "alibi" ? alibiSlope(state.head) : NaN,
+    bucket: encoding === "t5" ? t5Bucket(distance, state.num_buckets, state.max_distance) : NaN,
+  };
+}
+
+// The names of the sentences: of the chosen cell, of the colors and of the push.
+export function lessonKinds({ encoding, distance, row, diagonal_spread: spread, ...state }) {
+  const cell = () => {
+    if (encoding === "none") return ["none", state.content ? "content" : row.length > 1 ? "even" : "only"];
+    if (Number.isNaN(state.key_bias)) return ["hidden"];
+    if (encoding === "absolute" && Math.abs(distance) === LENGTH - 1) return ["corner"];
+    return [encoding === "shaw" && Math.abs(distance) > state.clip_distance ? "clipped" : encoding];
+  };
+  const colors = spread ? "many" : state.different_values > 1 ? "one" : "same";
+  return [...cell(), colors, ...(state.pushed ? [spread ? "changed" : "still"] : [])];
+}
+
+function sentence(state, words, tables) {
+  const { distance, key_bias: bias, weights } = state;
+  const where = words.where[distance < 0 ? "behind" : distance > 0 ? "ahead" : "own"];
+  const gain = words.gain[bias > 0 ? "more" : bias < 0 ? "less" : "nothing"];
+  const [from, to] = bucketRange(distance, state.num_buckets, state.max_distance);
+  const range = words.range[to === from ? "one" : to < Infinity ? "some" : "open"];
+  const line = state.lines[distance + LENGTH - 1] ?? [];
+  const [p, r] = [state.query, state.key].map((i) => sinusoid(i, tables.model_dim, tables.base));
+  const kinds = lessonKinds(state).map((kind) => words.lessons[kind]);
+  return fill(kinds.join(" "), {
+    ...state,
+    where: fill(where, { d: Math.abs(distance) }),
+    gain: fill(gain, { amount: formatBias(Math.abs(bias)) }),
+    range: fill(range, { from, to }),
+    low: formatBias(Math.min(...line)),
+    high: formatBias(Math.max(...line)),
+    count: weights.length,
+    weight: formatNumber(weights[0], 3),
+    denominator: 2 ** state.head,
+    before: formatBias(absoluteBias(p, r, tables.absolute_weights)),
+  });
+}
+
+// Where everything stands in a picture of a width.
+function roomOf(width) {
+  const [left, top, strip] = [34, 42, 58];
+  const cell = Math.floor((width - left - 2) / LENGTH);
+  const added = top + LENGTH * cell + 24;
+  const attention = added + strip + 26;
+  return { width, height: attention + strip + 4, left, top, cell, side: LENGTH * cell, strip, added, attention };
+}
+
+// How a cell of a value looks.
+function lookOf(value) {
+  if (value === null) return { class: "rope-bias-masked", "fill-opacity": 1 };
+  const opacity = Math.min(1, Math.abs(value) / FULL).toFixed(3);
+  return { class: value < 0 ? "rope-bias-less" : "rope-bias-more", "fill-opacity": opacity };
+}
+
+// What the colors stand for, from the right end of the picture.
+function colorLegend(picture, words) {
+  const group = svg("g", {}, picture);
+  for (let i = 0; i < 13; i += 1) {
+    svg("path", { ...lookOf((i / 6 - 1) * FULL), d: `M${7 * i - 117} 3h7v10h-7Z` }, group);
+  }
+  setAttributes(svgText(group, "", "end", fill(words.map.least, { level: FULL })), { x: -121, y: 12 });
+  setAttributes(svgText(group, "", "start", fill(words.map.most, { level: FULL })), { x: -22, y: 12 });
+  return group;
+}
+
+// One path for all cells of a color: hundreds of nodes would take longer to restyle than a frame.
+function cellsIn(group) {
+  const paths = [];
+  return (cells, { left, top, cell }) => {
+    const byLook = new Map();
+    cells.forEach((value, i) => {
+      const [x, y] = [left + (i % LENGTH) * cell, top + Math.floor(i / LENGTH) * cell];
+      const key = JSON.stringify(lookOf(value));
+      byLook.set(key, `${byLook.get(key) ?? ""}M${x} ${y}h${cell}v${cell}h${-cell}Z`);
+    });
+    const looks = [...byLook];
+    while (paths.length < looks.length) paths.push(svg("path", {}, group));
+    paths.forEach((node, i) =>
+      setAttributes(node, i < looks.length ? { ...JSON.parse(looks[i][0]), d: looks[i][1] } : { d: "" }),
+    );
+  };
+}
+
+// A cell for every query and key, in the color of what is added, and the numbers of both sides.
+function matrixMap(picture, words) {
+  const paint = cellsIn(svg("g", { class: "rope-bias-cells" }, picture));
+  setAttributes(svgText(picture, "rope-bias-q", "start", words.map.rows), { x: 0, y: 12 });
+  setAttributes(svgText(picture, "rope-bias-k", "start", words.map.columns), { x: 72, y: 12 });
+  const ticks = Array.from({ length: LENGTH / STRIDE }, (_, i) => i * STRIDE);
+  const labels = ticks.map(() => [svgText(picture, "", "end"), svgText(picture, "", "middle")]);
   const column = svg("rect", { class: "rope-bias-column" }, picture);
-  const maskedLabel = label("rope-bias-masked-label", "middle");
-  setText(maskedLabel, words.masked);
+  const masked = svgText(picture, "rope-bias-masked-label", "middle", words.map.masked);
   const row = svg("rect", { class: "rope-bias-row" }, picture);
   const chosen = svg("rect", { class: "rope-bias-chosen" }, picture);
-  const legend = Array.from({ length: 13 }, (_, i) => ({ value: (i / 6 - 1) * FULL, node: svg("rect", {}, picture) }));
-  const legendEnds = [label("", "end"), label("", "start")];
-  setText(legendEnds[0], fill(words.least, { level: FULL }));
-  setText(legendEnds[1], fill(words.most, { level: FULL }));
-  const strip = (name) => ({
-    axis: svg("path", { class: "rope-axis" }, picture),
-    ends: [label("", "end"), label("", "end")],
-    bars: each(() => {
-      const node = svg("rect", { "data-report": name }, picture);
-      return { node, title: svg("title", {}, node) };
-    }),
-    title: label("rope-bias-title"),
-  });
-  const added = strip("row_bias");
-  const attention = strip("row_weight");
-  const lesson = html("p");
-  const pictureBox = html("div", {}, picture);
+  const legend = colorLegend(picture, words);
+  let painted = null;
 
-  const settle = () => {
-    const at = moving;
-    moving = null;
-    if (at !== null) commit(model, { shift: Math.round(at) });
-    schedule();
-  };
-  const animation = animator(settle);
-  const setBy = (changes) => {
-    animation.stop();
-    commit(model, changes);
-    schedule();
-  };
-  const push = () => {
-    if (animation.running()) return animation.stop();
-    const now = model.get("shift");
-    const from = now + PUSH > MAX_SHIFT ? 0 : now;
-    if (prefersReducedMotion()) return setBy({ shift: from + PUSH });
-    animation.start((seconds) => {
-      moving = from + PUSH * easing(seconds / 5);
-      schedule();
-      return seconds < 5;
+  const place = whenChanged(({ width, height, left, top, cell, side }) => {
+    painted = null;
+    resize(picture, width, height);
+    labels.forEach(([down, across], i) => {
+      setAttributes(down, { x: left - 5, y: top + (ticks[i] + 0.5) * cell + 4 });
+      setAttributes(across, { x: left + (ticks[i] + 0.5) * cell, y: top - 6 });
     });
-  };
-
-  const whole = (name, text, tone, min, max, step = 1) =>
-    slider({
-      name,
-      label: text,
-      tone,
-      min,
-      max,
-      step,
-      format: (value) => formatNumber(value, 0),
-      onInput: (value) => setBy({ [name]: value }),
-    });
-  const controls = {
-    query: whole("query", words.query, "q", 0, LENGTH - 1),
-    key: whole("key", words.key, "k", 0, LENGTH - 1),
-    shift: whole("shift", words.shift, "position", 0, MAX_SHIFT),
-    clip_distance: whole("clip_distance", words.clip, "neutral", 1, MAX_CLIP),
-    num_buckets: whole("num_buckets", words.buckets, "neutral", 4, 32, 2),
-    max_distance: whole("max_distance", words.maxDistance, "neutral", 9, 128),
-    head: whole("head", words.head, "neutral", 1, HEADS),
-  };
-  const toggles = {
-    causal: toggle({ name: "causal", label: words.causal, onChange: (causal) => setBy({ causal }) }),
-    content: toggle({ name: "content", label: words.content, onChange: (content) => setBy({ content }) }),
-  };
-  const encodings = Object.keys(words.encodings).map((name) => ({
-    name,
-    ...button({
-      name: `encoding_${name}`,
-      label: words.encodings[name],
-      onClick: () => setBy({ encoding: name }),
-    }),
-  }));
-  const pushButton = button({ name: "push", label: words.push, onClick: push });
-  const steep = button({ name: "steep_head", label: words.steep, onClick: () => setBy({ head: 1 }) });
-  const flat = button({ name: "flat_head", label: words.flat, onClick: () => setBy({ head: HEADS }) });
-  const heads = html("div", { class: "rope-row rope-row-first" }, steep.node, flat.node);
-  const notes = Object.entries(words.notes).map(([name, text]) => {
-    const note = html("p", { class: "rope-bias-note" });
-    note.innerHTML = fill(text, { dim: tables.model_dim });
-    return [name, note];
-  });
-  // The encodings' own notes and sliders take turns in their places, so that nothing below moves.
-  const shownWith = Object.fromEntries(notes.map(([name, note]) => [name, [note]]));
-  shownWith.alibi.push(heads);
-  for (const [name, own] of Object.entries(PARAMETERS)) {
-    shownWith[name].push(...own.map((parameter) => controls[parameter].node));
-  }
-  const place = (...nodes) => html("div", { class: "rope-bias-place" }, ...nodes);
-  const { clip_distance: clip, num_buckets: buckets, max_distance: farthest, head: headSlider } = controls;
-
-  const reports = Object.fromEntries(
-    ["distance", "key_bias", "key_weight", "slope", "bucket", "different_values", "diagonal_spread"].map((name) => [
-      name,
-      report(name),
-    ]),
-  );
-  const frame = html(
-    "div",
-    { class: "rope-frame rope-bias" },
-    html(
-      "div",
-      { class: "rope-bias-head" },
-      html(
-        "div",
-        { class: "rope-row rope-row-first", role: "group", "aria-label": words.encoding },
-        ...encodings.map((b) => b.node),
-      ),
-      place(...notes.map(([, note]) => note)),
-    ),
-    pictureBox,
-    html(
-      "div",
-      { class: "rope-bias-side" },
-      html("div", { class: "rope-lesson" }, lesson),
-      html(
-        "div",
-        { class: "rope-bias-controls" },
-        place(clip.node, buckets.node, headSlider.node),
-        place(farthest.node, heads),
-        controls.query.node,
-        controls.key.node,
-        controls.shift.node,
-        html("div", { class: "rope-row rope-row-first" }, pushButton.node),
-      ),
-      html("div", { class: "rope-row rope-row-first" }, toggles.causal.node, toggles.content.node),
-      html(
-        "div",
-        { class: "rope-readouts" },
-        readout(words.distance, reports.distance.node),
-        readout(words.keyBias, reports.key_bias.node),
-        readout(words.weight, reports.key_weight.node),
-        readout(words.slope, reports.slope.node),
-        readout(words.bucket, reports.bucket.node),
-        readout(words.different, reports.different_values.node),
-        readout(words.spread, reports.diagonal_spread.node),
-      ),
-    ),
-  );
-  const root = widgetRoot(words.title, frame);
-  const summary = announcer(root);
-  el.append(root);
-
-  // A shortcut for the two sliders: a press on a cell chooses its query and its key.
-  let layout = null;
-  const choose = (event) => {
-    const box = picture.getBoundingClientRect();
-    const at = (offset, origin) => Math.floor((offset - origin) / layout.cell);
-    const key = at(event.clientX - box.left, layout.left);
-    const query = at(event.clientY - box.top, layout.top);
-    if (key < 0 || key >= LENGTH || query < 0) return;
-    setBy(query < LENGTH ? { query, key } : { key });
-  };
-  picture.addEventListener("click", choose);
-  picture.addEventListener("pointermove", (event) => {
-    if (event.buttons === 1 && event.pointerType === "mouse") choose(event);
+    setAttributes(masked, { x: left + 0.7 * side, y: top + 0.3 * side + 4 });
+    setAttributes(legend, { transform: `translate(${left + side} 0)` });
   });
 
-  // Read before anything is written, so that the browser lays the page out once a frame.
-  function measure() {
-    const width = clamp(pictureBox.clientWidth || 360, 250, 420);
-    const left = 34;
-    const cell = Math.floor((width - left - 2) / LENGTH);
-    const [top, strip] = [42, 58];
-    const under = top + LENGTH * cell;
-    return {
-      width,
-      left,
-      cell,
-      top,
-      side: LENGTH * cell,
-      strip,
-      added: under + 24,
-      attention: under + 24 + strip + 26,
-    };
-  }
-
-  function color(node, value) {
-    if (held.get(node) === value) return;
-    held.set(node, value);
-    setAttributes(node, {
-      class: value < 0 ? "rope-bias-less" : "rope-bias-more",
-      "fill-opacity": Math.min(1, Math.abs(value) / FULL).toFixed(3),
-    });
-  }
-
-  // What moves only when the width does.
-  function drawFrame(room) {
-    const { width, left, top, cell, side } = room;
-    const height = room.attention + room.strip + 4;
-    setAttributes(picture, { viewBox: `0 0 ${width} ${height}`, style: `width: ${width}px; height: ${height}px` });
-    cells.forEach((line, m) =>
-      line.forEach((node, n) =>
-        setAttributes(node, { x: left + n * cell, y: top + m * cell, width: cell, height: cell }),
-      ),
-    );
-    setAttributes(rowsTitle, { x: 0, y: 12 });
-    setAttributes(columnsTitle, { x: 72, y: 12 });
-    for (const { i, row: at, column: over } of ticks) {
-      setAttributes(at, { x: left - 5, y: top + (i + 0.5) * cell + 4 });
-      setAttributes(over, { x: left + (i + 0.5) * cell, y: top - 6 });
-    }
-    setAttributes(maskedLabel, { x: left + 0.7 * side, y: top + 0.3 * side + 4 });
-    const size = 7;
-    const start = left + side - 26 - legend.length * size;
-    legend.forEach(({ node, value }, i) => {
-      setAttributes(node, { x: start + i * size, y: 3, width: size, height: 10 });
-      color(node, value);
-    });
-    setAttributes(legendEnds[0], { x: start - 4, y: 12 });
-    setAttributes(legendEnds[1], { x: left + side - 22, y: 12 });
-    for (const [part, y] of [
-      [added, room.added],
-      [attention, room.attention],
-    ]) {
-      setAttributes(part.title, { x: left, y: y - 7 });
-      setAttributes(part.ends[0], { x: left - 5, y: y + 9 });
-      setAttributes(part.ends[1], { x: left - 5, y: y + room.strip });
-    }
-  }
-
-  function drawMatrix(state) {
-    state.matrix.forEach((line, m) =>
-      line.forEach((value, n) => {
-        if (!state.causal || n <= m) return color(cells[m][n], value);
-        held.delete(cells[m][n]);
-        setAttributes(cells[m][n], { class: "rope-bias-masked", "fill-opacity": 1 });
-      }),
-    );
-    const { left, top, cell, side } = layout;
-    const pushed = Math.round(state.shift);
-    for (const { i, row: at, column: over } of ticks) {
-      setText(at, String(pushed + i));
-      setText(over, String(pushed + i));
-    }
-    maskedLabel.setAttribute("visibility", state.causal ? "visible" : "hidden");
-    const [x, y] = [left + state.key * cell, top + state.query * cell];
+  return ({ cells, causal, query, key, pushed }, room) => {
+    place(room);
+    // The same values are the same list: most moves leave it as it is.
+    if (cells !== painted) paint(cells, room);
+    painted = cells;
+    labels.forEach((pair, i) => pair.forEach((node) => setText(node, String(pushed + ticks[i]))));
+    setAttributes(masked, { visibility: causal ? "visible" : "hidden" });
+    const { left, top, cell, side } = room;
+    const [x, y] = [left + key * cell, top + query * cell];
     setAttributes(row, { x: left, y, width: side, height: cell });
-    setAttributes(column, { x, y: top, width: cell, height: layout.attention + layout.strip - top });
+    setAttributes(column, { x, y: top, width: cell, height: room.attention + room.strip - top });
     setAttributes(chosen, { x: x - 1, y: y - 1, width: cell + 2, height: cell + 2 });
-  }
+  };
+}
 
-  function drawStrip(part, values, low, high, origin) {
-    const { left, cell, side, strip: tall } = layout;
-    const toY = linearScale(low, high, origin + tall, origin);
-    part.axis.setAttribute("d", `M${left} ${toY(0)}H${left + side}`);
-    setText(part.ends[0], formatLevel(high));
-    setText(part.ends[1], formatLevel(low));
-    part.bars.forEach(({ node, title }, n) => {
-      const value = values[n];
-      node.style.display = value === undefined ? "none" : "";
-      if (value === undefined) return;
-      const y = toY(clamp(value, low, high));
-      setAttributes(node, {
+// The numbers of a row as bars, from a level below (0: they have no sign) to one above.
+function rowStrip(picture, name) {
+  const axis = svg("path", { class: "rope-axis" }, picture);
+  const ends = [svgText(picture, "", "end"), svgText(picture, "", "end")];
+  const bars = each(() => svg("rect", { "data-report": name }, picture));
+  const exact = bars.map((bar) => svg("title", {}, bar));
+  const title = svgText(picture, "rope-bias-title");
+  return whenChanged((text, values, [low, high], origin, { left, cell, side, strip }) => {
+    const toY = linearScale(low, high, origin + strip, origin);
+    setAttributes(axis, { d: `M${left} ${toY(0)}H${left + side}` });
+    [high, low].forEach((level, i) => {
+      setText(ends[i], String(level).replace("-", "−"));
+      setAttributes(ends[i], { x: left - 5, y: origin + (i ? strip : 9) });
+    });
+    setText(title, text);
+    setAttributes(title, { x: left, y: origin - 7 });
+    bars.forEach((bar, n) => {
+      bar.style.display = n < values.length ? "" : "none";
+      if (n >= values.length) return;
+      const y = toY(clamp(values[n], low, high));
+      setAttributes(bar, {
         x: left + n * cell + 1,
         y: Math.min(y, toY(0)).toFixed(2),
         width: cell - 2,
         height: Math.abs(y - toY(0)).toFixed(2),
-        class: low === 0 ? "rope-bias-weight" : value < 0 ? "rope-bias-less" : "rope-bias-more",
+        class: low === 0 ? "rope-bias-weight" : values[n] < 0 ? "rope-bias-less" : "rope-bias-more",
+        "data-value": values[n],
       });
-      node.dataset.value = value;
-      setText(title, formatBias(value));
+      setText(exact[n], formatBias(values[n]));
     });
-  }
+  });
+}
 
-  function gainOf(value) {
-    const kind = value > 0 ? "more" : value < 0 ? "less" : "nothing";
-    return fill(words.gain[kind], { amount: formatBias(Math.abs(value)) });
-  }
+// Beside the sliders: a press on a cell chooses its query and its key, one below the cells the key.
+function chooseOn(picture, room, choose) {
+  const press = (event) => {
+    const box = picture.getBoundingClientRect();
+    const { left, top, cell } = room();
+    const key = Math.floor((event.clientX - box.left - left) / cell);
+    const query = Math.floor((event.clientY - box.top - top) / cell);
+    if (key >= 0 && key < LENGTH && query >= 0) choose(query < LENGTH ? { query, key } : { key });
+  };
+  picture.addEventListener("click", press);
+  const pressed = ({ buttons, pointerType }) => buttons === 1 && pointerType === "mouse";
+  picture.addEventListener("pointermove", (event) => pressed(event) && press(event));
+}
 
-  function sentence(state) {
-    const { encoding, distance } = state;
-    const kind = distance < 0 ? "behind" : distance > 0 ? "ahead" : "own";
-    const where = fill(words.where[kind], { d: Math.abs(distance) });
-    const values = { where, gain: gainOf(state.value), clip: state.clip_distance, head: state.head };
-    const said = [];
-    if (encoding === "none") {
-      const even = fill(state.weights.length > 1 ? words.lessonEven : words.lessonOnly, {
-        count: state.weights.length,
-        weight: formatNumber(state.weights[0], 3),
-      });
-      said.push(words.lessonNone, state.content ? words.lessonContent : even);
-    } else if (state.hidden) {
-      said.push(fill(words.lessonHidden, values));
-    } else if (encoding === "absolute") {
-      const line = state.diagonals[distance + LENGTH - 1];
-      const [low, high] = [Math.min(...line), Math.max(...line)].map(formatBias);
-      said.push(fill(line.length > 1 ? words.lessonAbsolute : words.lessonCorner, { ...values, low, high }));
-    } else if (encoding === "shaw") {
-      said.push(fill(Math.abs(distance) > state.clip_distance ? words.lessonClipped : words.lessonShaw, values));
-    } else if (encoding === "t5") {
-      const [from, to] = bucketRange(distance, state.num_buckets, state.max_distance);
-      const range = fill(words.range[to === from ? "one" : to < Infinity ? "some" : "open"], { from, to });
-      said.push(fill(words.lessonT5, { ...values, range, bucket: state.bucket, buckets: state.num_buckets }));
-    } else {
-      said.push(fill(words.lessonAlibi, { ...values, denominator: 2 ** state.head }));
-    }
-    const colors = state.spread ? words.manyColors : state.different > 1 ? words.oneColor : words.sameColor;
-    said.push(fill(colors, { count: state.different }));
-    const shift = Math.round(state.shift);
-    if (shift) {
-      const [p, r] = [state.query, state.key].map((i) => sinusoid(i, tables.model_dim, tables.base));
-      const before = absoluteBias(p, r, tables.absolute_weights);
-      said.push(fill(state.spread ? words.changed : words.still, { shift, before: formatBias(before) }));
-    }
-    return said.join(" ");
-  }
+function build({ words, model, set, lesson, buttons, sliders, toggles, readouts }) {
+  const tables = Object.fromEntries(TABLES.map((name) => [name, model.get(name)]));
+  const picture = svg("svg", { role: "img", "aria-label": words.picture, class: "rope-bias-picture" });
+  const map = matrixMap(picture, words);
+  const [added, attention] = [rowStrip(picture, "row_bias"), rowStrip(picture, "row_weight")];
+  const box = html("div", {}, picture);
+  const room = () => roomOf(widthOf(box, 250, 420));
+  chooseOn(picture, room, set);
 
-  function update() {
-    const room = measure();
-    const state = Object.fromEntries([...names, ...switches].map((name) => [name, model.get(name)]));
-    state.shift = moving ?? state.shift;
-    const { encoding, query, key, causal } = state;
-    state.matrix = biasMatrix(state, tables);
-    const line = causal ? state.matrix[query].slice(0, query + 1) : state.matrix[query];
-    state.weights = softmax(line.map((value, n) => value + (state.content ? tables.content_scores[n] : 0)));
-    state.distance = key - query;
-    state.hidden = causal && key > query;
-    state.value = state.hidden ? NaN : state.matrix[query][key];
-    state.slope = encoding === "alibi" ? alibiSlope(state.head) : NaN;
-    state.bucket = encoding === "t5" ? t5Bucket(state.distance, state.num_buckets, state.max_distance) : NaN;
-    state.diagonals = diagonals(state.matrix, causal);
-    state.spread = diagonalSpread(state.diagonals);
-    state.different = differentValues(state.diagonals);
-
-    layout = room;
-    if (drawnWidth !== room.width) drawFrame(room);
-    drawnWidth = room.width;
-    drawMatrix(state);
-    const high = roundLevel(Math.max(...state.matrix.flat().map(Math.abs)), [FULL, 6, 12]);
-    drawStrip(added, line, -high, high, room.added);
-    const most = roundLevel(Math.max(...state.weights), [0.1, 0.25, 0.5, 1]);
-    drawStrip(attention, state.weights, 0, most, room.attention);
-    setText(added.title, fill(words.added, { m: Math.round(state.shift) + query }));
-    setText(attention.title, state.content ? words.attentionContent : words.attention);
-
-    if (drawnKind !== encoding) {
-      drawnKind = encoding;
-      for (const [name, nodes] of Object.entries(shownWith)) {
-        for (const node of nodes) node.classList.toggle("rope-bias-off", name !== encoding);
-      }
-      for (const b of encodings) b.update(b.name === encoding);
-    }
-    for (const name of ["query", "key", ...(PARAMETERS[encoding] ?? [])]) controls[name].update(state[name]);
-    controls.shift.update(Math.round(state.shift));
-    for (const name of switches) toggles[name].update(state[name]);
-    // A hidden slider reports nothing.
-    for (const parameter of Object.values(PARAMETERS).flat()) {
-      if (PARAMETERS[encoding]?.includes(parameter)) continue;
-      delete controls[parameter].node.querySelector(".rope-value").dataset.value;
-    }
-    pushButton.update(animation.running());
-    steep.update(state.head === 1);
-    flat.update(state.head === HEADS);
-    const tell = (name, value, text) => reports[name].update(value, Number.isNaN(value) ? words.unknown : text);
-    tell("distance", state.distance, formatNumber(state.distance, 0));
-    tell("key_bias", state.value, formatBias(state.value));
-    tell("key_weight", state.hidden ? NaN : state.weights[key], formatNumber(state.weights[key], 3));
-    tell("slope", state.slope, String(state.slope));
-    tell("bucket", state.bucket, String(state.bucket));
-    tell("different_values", state.different, String(state.different));
-    tell("diagonal_spread", state.spread, state.spread ? formatBias(state.spread) : "0");
-    const said = sentence(state);
-    if (lesson.dataset.said !== said) {
-      lesson.dataset.said = said;
-      lesson.innerHTML = said;
-    }
-    summary.say(lesson.textContent);
-  }
-
-  const schedule = frameScheduler(update);
-  const unwatch = watch(model, [...names, ...switches], root, schedule);
-  update();
-  return () => {
-    animation.cancel();
-    unwatch();
-    summary.stop();
+  const row = (...nodes) => div("rope-row rope-row-first", ...nodes);
+  const visit = (encoding) => [`encoding_${encoding}`, { label: words.encodings[encoding], visit: { encoding } }];
+  const encodings = row(...buttons(Object.fromEntries(Object.keys(OWN).map(visit))));
+  setAttributes(encodings, { role: "group", "aria-label": words.encoding });
+  const pushOn = ({ shift }) => {
+    const from = shift + LENGTH > MAX_SHIFT ? 0 : shift;
+    return { still: { shift: from + LENGTH }, seconds: 5, at: (now) => ({ shift: from + LENGTH * easing(now / 5) }) };
+  };
+  const [push, ...stops] = buttons({
+    push: { label: words.stops.push, play: pushOn },
+    steep_head: { label: words.stops.steep, visit: { head: 1 } },
+    flat_head: { label: words.stops.flat, visit: { head: HEADS } },
+  });
+  const whole = (value) => formatNumber(value, 0);
+  const own = (name, min, max, step) => ({
+    ...{ label: words.own[name], tone: "neutral", min, max, step, format: whole },
+    value: (state) => (OWN[state.encoding].includes(name) ? state[name] : null),
+  });
+  const [clip, buckets, farthest, head, ...always] = sliders({
+    clip_distance: own("clip_distance", 1, MAX_CLIP),
+    num_buckets: own("num_buckets", 4, 32, 2),
+    max_distance: own("max_distance", 9, 128),
+    head: own("head", 1, HEADS),
+    query: { label: words.place.query, tone: "q", min: 0, max: LENGTH - 1, format: whole },
+    key: { label: words.place.key, tone: "k", min: 0, max: LENGTH - 1, format: whole },
+    shift: {
+      label: words.place.shift,
+      tone: "position",
+      min: 0,
+      max: MAX_SHIFT,
+      format: whole,
+      value: ({ pushed }) => pushed,
+    },
+  });
+  const { causal, content } = words.switches;
+  const switches = toggles({ causal: { label: causal }, content: { label: content } });
+  const plain = (value) => (Number.isNaN(value) ? formatNumber(value) : String(value));
+  const numbers = readouts({
+    distance: { label: words.cell.distance, format: whole },
+    key_bias: { label: words.cell.bias, format: formatBias },
+    key_weight: { label: words.cell.weight, format: (value) => formatNumber(value, 3) },
+    slope: { label: words.cell.slope, format: plain },
+    bucket: { label: words.cell.bucket, format: plain },
+    different_values: { label: words.matrix.different, format: plain },
+    diagonal_spread: { label: words.matrix.spread, format: (value) => (value ? formatBias(value) : "0") },
+  });
+  // The encodings' own notes and sliders take turns in their places, so that nothing below moves.
+  const place = (...nodes) => div("rope-bias-place", ...nodes);
+  const heads = row(...stops);
+  const notes = Object.keys(OWN).map((encoding) => {
+    const note = html("p", { class: "rope-bias-note", "data-encoding": encoding });
+    note.innerHTML = fill(words.notes[encoding], { dim: tables.model_dim });
+    return note;
+  });
+  const takeTurns = whenChanged((encoding) => {
+    for (const note of notes) note.classList.toggle("rope-off", note.dataset.encoding !== encoding);
+    heads.classList.toggle("rope-off", encoding !== "alibi");
+  });
+  const controls = [place(clip, buckets, head), place(farthest, heads), ...always, row(push)];
+  const parts = [div("rope-bias-controls", ...controls), row(...switches), div("rope-readouts", ...numbers)];
+  const top = div("rope-bias-head", encodings, place(...notes));
+  const surveyed = whenChanged((state) => surveyMatrix(state, tables));
+  return {
+    node: div("rope-frame rope-bias", top, box, div("rope-bias-side", lesson, ...parts)),
+    measure: room,
+    derive(state) {
+      const matters = OWN[state.encoding].map((name) => [name, state[name]]);
+      const seen = surveyed({ encoding: state.encoding, causal: state.causal, ...Object.fromEntries(matters) });
+      return { ...seen, ...surveyCell(state, seen.matrix, tables) };
+    },
+    draw(state, given) {
+      takeTurns(state.encoding);
+      map(state, given);
+      const title = fill(words.added, { m: state.pushed + state.query });
+      added(title, state.row, [-state.level, state.level], given.added, given);
+      const most = roundLevel(Math.max(...state.weights), [0.1, 0.25, 0.5, 1]);
+      attention(words.attention[state.content ? "content" : "plain"], state.weights, [0, most], given.attention, given);
+    },
+    lesson: (state) => sentence(state, words, tables),
   };
 }
+
+const render = mount({ words: WORDS, traits: [...TRAITS, "causal", "content"], build });
 
 export default { render };

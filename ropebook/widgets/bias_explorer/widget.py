@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import traitlets
 
 from ropebook.widgets.base import RopeWidget
+from ropebook.widgets.traits import EvenInRange, IntInRange, OneOf
 
 if TYPE_CHECKING:
     import torch
@@ -70,14 +71,14 @@ class BiasExplorer(RopeWidget, folder="bias_explorer"):
         (9, 0.0)
     """
 
-    encoding = traitlets.Unicode("alibi").tag(sync=True)
-    query = traitlets.Int(14).tag(sync=True)
-    key = traitlets.Int(4).tag(sync=True)
-    shift = traitlets.Int(0).tag(sync=True)
-    clip_distance = traitlets.Int(4).tag(sync=True)
-    num_buckets = traitlets.Int(16).tag(sync=True)
+    encoding = OneOf("alibi", ENCODINGS)
+    query = IntInRange(14, low=0, high=LENGTH - 1)
+    key = IntInRange(4, low=0, high=LENGTH - 1)
+    shift = IntInRange(0, low=0, high=MAX_SHIFT)
+    clip_distance = IntInRange(4, low=1, high=MAX_CLIP)
+    num_buckets = EvenInRange(16, low=4, high=MAX_BUCKETS)
     max_distance = traitlets.Int(20).tag(sync=True)
-    head = traitlets.Int(3).tag(sync=True)
+    head = IntInRange(3, low=1, high=NUM_HEADS)
     causal = traitlets.Bool(False).tag(sync=True)
     content = traitlets.Bool(False).tag(sync=True)
     shaw_scores = _fixed(SHAW_SCORES)
@@ -88,39 +89,15 @@ class BiasExplorer(RopeWidget, folder="bias_explorer"):
     model_dim = traitlets.Int(MODEL_DIM, read_only=True).tag(sync=True)
     base = traitlets.Float(BASE, read_only=True).tag(sync=True)
 
-    @traitlets.validate("encoding")
-    def _known(self, proposal: dict) -> str:
-        encoding = proposal["value"]
-        if encoding not in ENCODINGS:
+    @traitlets.validate("max_distance")
+    def _beyond_every_bucket(self, proposal: dict) -> int:
+        low, high = MAX_DISTANCES
+        if not low <= proposal["value"] <= high:
             raise traitlets.TraitError(
-                f"encoding must be one of {', '.join(ENCODINGS)}, got {encoding!r}"
+                f"max_distance must lie in [{low}, {high}], more than num_buckets // 4 ever is,"
+                f" got {proposal['value']}"
             )
-        return encoding
-
-    @traitlets.validate("query", "key", "shift", "clip_distance", "max_distance", "head")
-    def _in_range(self, proposal: dict) -> int:
-        value, name = proposal["value"], proposal["trait"].name
-        low, high = {
-            "query": (0, LENGTH - 1),
-            "key": (0, LENGTH - 1),
-            "shift": (0, MAX_SHIFT),
-            "clip_distance": (1, MAX_CLIP),
-            "max_distance": MAX_DISTANCES,
-            "head": (1, NUM_HEADS),
-        }[name]
-        if not low <= value <= high:
-            why = ", more than num_buckets // 4 ever is" if name == "max_distance" else ""
-            raise traitlets.TraitError(f"{name} must lie in [{low}, {high}]{why}, got {value}")
-        return value
-
-    @traitlets.validate("num_buckets")
-    def _halves(self, proposal: dict) -> int:
-        num_buckets = proposal["value"]
-        if num_buckets % 2 or not 4 <= num_buckets <= MAX_BUCKETS:
-            raise traitlets.TraitError(
-                f"num_buckets must be even and lie in [4, {MAX_BUCKETS}], got {num_buckets}"
-            )
-        return num_buckets
+        return proposal["value"]
 
     @property
     def bias(self) -> "torch.Tensor":

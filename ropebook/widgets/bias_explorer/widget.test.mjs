@@ -99,8 +99,18 @@ test("small numbers keep a third decimal", () => {
   assert.deepEqual([1.25, -0.0391, 0, 0.0999].map(widget.formatBias), ["1.25", "−0.039", "0.00", "0.10"]);
 });
 
-test("a push starts and ends at rest", () => {
-  assert.deepEqual([0, 0.5, 1, 2].map(widget.easing), [0, 0.5, 1, 1]);
+test("the sentences are those of the chosen cell, of the colors and of the push", () => {
+  const seen = { distance: -10, row: [0, 0], key_bias: -1, clip_distance: 4, different_values: 24, pushed: 0 };
+  const kinds = (changes) => widget.lessonKinds({ ...seen, diagonal_spread: 0, ...changes });
+  assert.deepEqual(kinds({ encoding: "alibi" }), ["alibi", "one"]);
+  assert.deepEqual(kinds({ encoding: "shaw", pushed: 24 }), ["clipped", "one", "still"]);
+  assert.deepEqual(kinds({ encoding: "shaw", distance: -4 }), ["shaw", "one"]);
+  assert.deepEqual(kinds({ encoding: "t5", key_bias: NaN }), ["hidden", "one"]);
+  assert.deepEqual(kinds({ encoding: "none", different_values: 1, row: [0] }), ["none", "only", "same"]);
+  assert.deepEqual(kinds({ encoding: "none", content: true }).slice(0, 2), ["none", "content"]);
+  const spread = { encoding: "absolute", diagonal_spread: 2, pushed: 500 };
+  assert.deepEqual(kinds(spread), ["absolute", "many", "changed"]);
+  assert.deepEqual(kinds({ ...spread, distance: 23 })[0], "corner");
 });
 
 test("the module renders", () => assert.equal(typeof widget.default.render, "function"));

@@ -1,45 +1,39 @@
-import { button, report, toggle } from "../kit/controls.js";
-import { announcer, arrow, html, setAttributes, setText, svg, vectorLabel, widgetRoot } from "../kit/dom.js";
+import { arrow, div, html, setAttributes, svg, svgText, vectorLabel, widthOf } from "../kit/dom.js";
 import { vectorHandle } from "../kit/drag.js";
 import { TAU, clamp, degrees, rotate } from "../kit/math.js";
-import { animator, commit, frameScheduler, prefersReducedMotion, watch } from "../kit/motion.js";
+import { mount } from "../kit/mount.js";
 import { arcHeadPath, polylinePath, sectorPath, spiralPoints } from "../kit/paths.js";
-import { fill, formatNumber, pickWords } from "../kit/text.js";
+import { squarePlane } from "../kit/plot.js";
+import { fill, formatAngle, formatNumber } from "../kit/text.js";
 
 const WORDS = {
   en: {
     title: "Complex product: z, w and z times w",
     plane:
       "The plane with z, w and their product wz; a unit square with the letter F in it, before (dashed) and after (solid) multiplication by w",
-    handle: "{name}; arrow keys move its tip",
-    handleRole: "movable point",
+    handle: { name: "{name}; arrow keys move its tip", role: "movable point" },
     handleValue: "{re} {sign} {im} i, length {length}, angle {angle}",
     unit: "keep |w| = 1",
-    timesI: "w = i",
-    timesMinusOne: "w = −1",
-    timesOnePlusI: "w = 1 + i",
-    square: "w = z",
-    conjugate: "w = conjugate of z",
+    stops: { i: "w = i", minusOne: "w = −1", onePlusI: "w = 1 + i", square: "w = z", conjugate: "w = conjugate of z" },
     around: "once around",
     reset: "reset",
     numbers: "z, w and their product: parts, length and angle",
-    parts: "a + bi",
-    length: "length",
-    angle: "angle",
+    columns: { parts: "a + bi", length: "length", angle: "angle" },
     matrix: "w as a matrix",
-    columns: "columns: w and iw",
+    sides: "columns: w and iw",
     determinant: "determinant |w|²",
     area: "every area times this",
-    lesson:
-      "Lengths multiply: {zLength} × {wLength} {times} <b>{length}</b>. Angles add: {zAngle} + {wAngle} {plus} <b>{sum}</b>{wrapped}.",
+    lengths: "Lengths multiply: {zLength} × {wLength} {times} <b>{length}</b>.",
+    angles: "Angles add: {zAngle} + {wBraced} {plus} <b>{sum}</b>{wrapped}.",
     wrapped: ", which is <b>{angle}</b>",
-    lessonZero:
-      "Lengths multiply: {zLength} × {wLength} = <b>0.00</b>. Zero has no angle, and zero times anything is zero.",
-    turns: "w has length one: it turns the whole plane and stretches nothing.",
-    scales: "w turns the whole plane by {wAngle} and makes every length {wLength} times as long.",
-    keeps: "w = 1 leaves the plane as it is.",
-    squares: "A square: the angle doubles, the length is squared.",
-    real: "w undoes the turn of z, so the product is real: |z|² {times} {length}.",
+    zero: "Zero has no angle, and zero times anything is zero.",
+    lessons: {
+      turns: "w has length one: it turns the whole plane and stretches nothing.",
+      scales: "w turns the whole plane by {wAngle} and makes every length {wLength} times as long.",
+      keeps: "w = 1 leaves the plane as it is.",
+      squares: "A square: the angle doubles, the length is squared.",
+      real: "w undoes the turn of z, so the product is real: |z|² {times} {length}.",
+    },
     approximately: "≈",
     equals: "=",
   },
@@ -49,29 +43,14 @@ const EXTENT = 2.75;
 const EIGHTH = TAU / 8;
 const CLOSE = 1e-9;
 const GAP = "\u202f\u202f";
+const I = [0, 1];
 // What an arrow key turns w by while it stays on the unit circle: 5°, and five times that with shift.
 const KEY_TURN = TAU / 72;
 // Lines of the plane that are shown after multiplication, in every direction from zero.
 const LINES = 4;
+const SQUARE = "M0 0H1V1H0Z";
 // No symmetry of its own: turned, it is still an F; mirrored, it is none.
-const LETTER = [
-  [0.24, 0.14],
-  [0.24, 0.88],
-  [0.8, 0.88],
-  [0.8, 0.74],
-  [0.4, 0.74],
-  [0.4, 0.58],
-  [0.66, 0.58],
-  [0.66, 0.44],
-  [0.4, 0.44],
-  [0.4, 0.14],
-];
-const SQUARE = [
-  [0, 0],
-  [1, 0],
-  [1, 1],
-  [0, 1],
-];
+const LETTER = "M.24 .14V.88H.8V.74H.4V.58H.66V.44H.4V.14Z";
 
 export function multiply([a, b], [x, y]) {
   return [a * x - b * y, a * y + b * x];
@@ -124,345 +103,252 @@ export function labelSpot([x, y], outward, distance, taken, room) {
   return around.find(clear) ?? around[0];
 }
 
-function render({ model, el }) {
-  const words = pickWords(WORDS, document.documentElement.lang);
-  const start = { z: model.get("z"), w: model.get("w"), unit: model.get("unit") };
-  // While an animation runs, w as drawn is not yet that of the model.
-  let moving = null;
-  let size = 360;
-  let unit = size / (2 * EXTENT);
+// Lines of the plane, at whole numbers both ways, where multiplication by w takes them.
+function turnedLines(w) {
+  const whole = Array.from({ length: 2 * LINES + 1 }, (_, i) => i - LINES);
+  const ends = (at) => [at, LINES].map((along, i) => [at, i ? along : -LINES]);
+  const upright = whole.map(ends);
+  const lines = [...upright, ...upright.map((line) => line.map(([x, y]) => [y, x]))];
+  return lines.map(([a, b]) => clipLine(multiply(w, a), multiply(w, b), EXTENT)).filter(Boolean);
+}
 
-  const plane = svg("svg", { class: "rope-product-plane", role: "group", "aria-label": words.plane });
-  const grid = svg("path", { class: "rope-grid" }, plane);
-  const turnedGrid = svg("path", { class: "rope-product-grid" }, plane);
-  const axes = svg("path", { class: "rope-axis" }, plane);
-  const before = svg("path", { class: "rope-product-before" }, plane);
-  const beforeLetter = svg("path", { class: "rope-product-letter-before" }, plane);
-  const after = svg("path", { class: "rope-product-after" }, plane);
-  const afterLetter = svg("path", { class: "rope-product-letter" }, plane);
-  const circle = svg("circle", { class: "rope-circle" }, plane);
-  const path = svg("circle", { class: "rope-product-path" }, plane);
-  const marks = ["1", "i"].map((mark) => {
-    const text = svg("text", { "text-anchor": "middle" }, plane);
-    text.textContent = mark;
-    return text;
-  });
-  const turnedMark = svg("text", { class: "rope-product-mark rope-w", "text-anchor": "middle" }, plane);
-  turnedMark.textContent = "iw";
-  const arcs = ["z", "w"].map((name) => ({
-    sector: svg("path", { class: `rope-product-sector rope-${name}` }, plane),
-    line: svg("path", { class: `rope-product-arc rope-${name}` }, plane),
-    head: svg("path", { class: `rope-turn-head rope-${name}` }, plane),
-  }));
-  const arrows = Object.fromEntries(["z", "w", "wz"].map((name) => [name, arrow(plane, `rope-${name}`)]));
-  const handles = Object.fromEntries(
-    ["z", "w"].map((name) => [
-      name,
-      vectorHandle(plane, {
-        name,
-        label: fill(words.handle, { name }),
-        description: words.handleRole,
-        maxLength: model.get("max_length"),
-        toPoint: (x, y) => [(x - size / 2) / unit, (size / 2 - y) / unit],
-        onStep: (at, [right, up], step) =>
-          name === "w" && model.get("unit") ? rotate(at, (right + up) * step * 10 * KEY_TURN) : null,
-        onMove: (tip) => {
-          if (name === "w") animation.stop();
-          commit(model, { [name]: name === "w" && model.get("unit") ? toUnit(tip) : tip });
-        },
-      }),
-    ]),
-  );
-  const labels = ["wz", "w", "z"].map((name) => ({ name, place: vectorLabel(plane, `rope-${name}`, name) }));
+// What follows of two factors.
+function multiplied({ z, w, ...state }) {
+  const wz = multiply(z, w);
+  const matrix = [w[0], -w[1], w[1], w[0]];
+  return { ...state, z, w, wz, matrix, zAngle: angleOf(z), wAngle: angleOf(w), angle: angleOf(wz) };
+}
 
-  const animation = animator(() => {
-    // Python and the other views learn where the animation stands.
-    const at = moving;
-    moving = null;
-    if (at) commit(model, { unit: true, w: toUnit(at) });
-    schedule();
+// Which sentence says what w does.
+export function lessonKind({ z, w }) {
+  if (equal(w, [1, 0])) return "keeps";
+  if (equal(w, [z[0], -z[1]]) && z[1]) return "real";
+  if (equal(w, z)) return "squares";
+  return Math.abs(Math.hypot(...w) - 1) < CLOSE ? "turns" : "scales";
+}
+
+function lessonOf(words, state) {
+  const { z, w, wz, zAngle, wAngle, angle } = state;
+  const [zLength, wLength, length] = [z, w, wz].map((number) => Math.hypot(...number));
+  const sign = (holds) => (holds ? words.equals : words.approximately);
+  const rounded = (value, digits) => Number(value.toFixed(digits));
+  const sum = zAngle + wAngle;
+  const wrapped = Math.abs(sum - angle) > 1e-6 && !holdsAsShown(Math.abs(degrees(sum)), 180, 1);
+  const sentences = [words.lengths, ...(length ? [words.angles, words.lessons[lessonKind(state)]] : [words.zero])];
+  return fill(sentences.join(" "), {
+    zLength: formatNumber(zLength),
+    wLength: formatNumber(wLength),
+    length: formatNumber(length),
+    times: sign(holdsAsShown(rounded(zLength, 2) * rounded(wLength, 2), length, 2)),
+    zAngle: formatAngle(zAngle),
+    wAngle: formatAngle(wAngle),
+    wBraced: wAngle < 0 ? `(${formatAngle(wAngle)})` : formatAngle(wAngle),
+    sum: formatAngle(sum),
+    plus: sign(holdsAsShown(rounded(degrees(zAngle), 1) + rounded(degrees(wAngle), 1), degrees(sum), 1)),
+    wrapped: wrapped ? fill(words.wrapped, { angle: formatAngle(angle) }) : "",
   });
-  // What lies off the unit circle leaves it, and says so.
-  const setW = (make) => () => {
-    animation.stop();
-    const w = make(model.get("z"));
-    commit(model, { w, unit: model.get("unit") && Math.abs(Math.hypot(...w) - 1) < CLOSE });
+}
+
+// The angle of a factor: a sector, and an arc with a head.
+function makeArc(picture, name) {
+  const sector = svg("path", { class: `rope-product-sector rope-${name}` }, picture);
+  const line = svg("path", { class: `rope-product-arc rope-${name}` }, picture);
+  const head = svg("path", { class: `rope-turn-head rope-${name}` }, picture);
+  return (middle, radius, from, to) => {
+    const length = Math.abs(to - from) * radius;
+    const points = length > 3 ? spiralPoints(middle, middle, radius, from, to) : [];
+    const pointed = length > 14;
+    setAttributes(sector, { d: points.length ? sectorPath(middle, middle, radius, from, to) : "" });
+    setAttributes(line, { d: polylinePath(pointed ? points.slice(0, -1) : points) });
+    setAttributes(head, { d: pointed ? arcHeadPath(points) : "" });
   };
-  const runAround = () => {
-    if (animation.running()) return animation.stop();
-    const w = model.get("w");
-    const from = toUnit(w);
-    if (prefersReducedMotion()) return commit(model, { unit: true, w: toUnit(rotate(from, EIGHTH)) });
-    const length = Math.hypot(...w);
-    animation.start((seconds) => {
-      const part = clamp((seconds - 0.3) / 5, 0, 1);
-      const eased = part * part * (3 - 2 * part);
-      const reach = 1 + (length - 1) * clamp(1 - seconds / 0.3, 0, 1);
-      moving = part < 1 ? rotate(from, eased * TAU).map((x) => x * reach) : from;
-      schedule();
-      return part < 1;
-    });
-  };
+}
 
-  const i = [0, 1];
-  const buttons = {
-    timesI: button({ name: "w_i", label: words.timesI, onClick: setW(() => i) }),
-    timesMinusOne: button({ name: "w_minus_one", label: words.timesMinusOne, onClick: setW(() => [-1, 0]) }),
-    timesOnePlusI: button({ name: "w_one_plus_i", label: words.timesOnePlusI, onClick: setW(() => [1, 1]) }),
-    square: button({ name: "w_z", label: words.square, onClick: setW((z) => [...z]) }),
-    conjugate: button({ name: "w_conjugate", label: words.conjugate, onClick: setW(([x, y]) => [x, -y]) }),
-    around: button({ name: "once_around", label: words.around, onClick: runAround }),
-    reset: button({
-      name: "reset",
-      label: words.reset,
-      pressable: false,
-      onClick: () => {
-        animation.stop();
-        commit(model, start);
-      },
-    }),
-  };
-  const keep = toggle({
-    name: "unit",
-    label: words.unit,
-    onChange: (checked) => {
-      animation.stop();
-      const w = model.get("w");
-      commit(model, { unit: checked, w: checked ? toUnit(w) : w });
-    },
-  });
-
-  const cell = (part, className, ...children) => html("span", { role: part, class: className }, ...children);
-  const rows = ["z", "w", "wz"].map((name) => {
-    const report_ = (what) => report(`${name === "wz" ? "product" : name}_${what}`);
-    const row = { name, re: report_("re"), im: report_("im"), length: report_("length"), angle: report_("angle") };
-    row.plus = html("span");
-    const sign = (mark) => html("span", { class: "rope-product-sign" }, name === "w" ? mark : "");
-    row.node = html(
-      "div",
-      { role: "row", class: `rope-product-row rope-${name}` },
-      cell("rowheader", "rope-product-name", name),
-      cell("cell", "", row.re.node, " ", row.plus, row.im.node, html("i", {}, "i")),
-      cell("cell", "", sign("× "), row.length.node),
-      cell("cell", "", sign("+ "), row.angle.node),
-    );
-    return row;
-  });
-  const header = html(
-    "div",
-    { role: "row", class: "rope-product-row rope-product-header" },
-    cell("columnheader", "", html("span", { class: "rope-hidden" }, words.numbers)),
-    ...[words.parts, words.length, words.angle].map((word) => cell("columnheader", "", word)),
-  );
-  const entries = ["00", "01", "10", "11"].map((place) => report(`matrix_${place}`));
-  const determinant = report("determinant", "rope-tone-angle");
-  const numbersBox = html(
-    "div",
-    { class: "rope-product-numbers" },
-    keep.node,
-    html("div", { role: "table", "aria-label": words.numbers }, header, ...rows.map((row) => row.node)),
-    html(
-      "div",
-      { class: "rope-product-facts" },
-      html(
-        "div",
-        { class: "rope-readout" },
-        html("span", { class: "rope-readout-label" }, words.matrix),
-        html("span", { class: "rope-product-matrix rope-tone-angle" }, ...entries.map((entry) => entry.node)),
-        html("span", { class: "rope-readout-label" }, words.columns),
-      ),
-      html(
-        "div",
-        { class: "rope-readout" },
-        html("span", { class: "rope-readout-label" }, words.determinant),
-        html("span", { class: "rope-readout-values rope-product-big" }, determinant.node),
-        html("span", { class: "rope-readout-label" }, words.area),
-      ),
-    ),
-  );
-
-  const lesson = html("p");
-  const pictureBox = html("div", { class: "rope-picture" }, plane);
-  const stops = html("div", { class: "rope-row" }, ...Object.values(buttons).map((b) => b.node));
-  const root = widgetRoot(
-    words.title,
-    html(
-      "div",
-      { class: "rope-frame rope-product" },
-      html("div", { class: "rope-pictures" }, pictureBox, stops, numbersBox),
-      html("div", { class: "rope-lesson" }, lesson),
-    ),
-  );
-  const summary = announcer(root);
-  el.append(root);
-
-  function drawPlane({ z, w, wz, zAngle, wAngle }, wide) {
-    size = clamp(pictureBox.clientWidth || 360, 200, wide ? 400 : 340);
-    unit = size / (2 * EXTENT);
-    const middle = size / 2;
-    const toPixels = ([x, y]) => [middle + x * unit, middle - y * unit];
-    const outline = (points) => `${polylinePath(points.map(toPixels))}Z`;
-    setAttributes(plane, {
-      viewBox: `0 0 ${size} ${size}`,
-      style: `width: ${size}px; height: ${size}px; margin: 0 auto`,
-    });
-    const lines = [-2, -1, 1, 2].map((v) => {
-      const [x, y] = toPixels([v, v]);
-      return `M${x} 0V${size}M0 ${y}H${size}`;
-    });
-    setAttributes(grid, { d: lines.join("") });
-    setAttributes(axes, { d: `M${middle} 0V${size}M0 ${middle}H${size}` });
-    const turned = [];
-    for (let at = -LINES; at <= LINES; at += 1) {
-      for (const ends of [
-        [
-          [at, -LINES],
-          [at, LINES],
-        ],
-        [
-          [-LINES, at],
-          [LINES, at],
-        ],
-      ]) {
-        const seen = clipLine(multiply(w, ends[0]), multiply(w, ends[1]), EXTENT);
-        if (seen) turned.push(polylinePath(seen.map(toPixels)));
-      }
-    }
-    setAttributes(turnedGrid, { d: turned.join("") });
-    setAttributes(circle, { cx: middle, cy: middle, r: unit });
-    const onCircle = Math.abs(Math.hypot(...w) - 1) < CLOSE;
-    setAttributes(path, {
-      cx: middle,
-      cy: middle,
-      r: Math.hypot(...wz) * unit,
-      visibility: onCircle ? "visible" : "hidden",
-    });
-    setAttributes(before, { d: outline(SQUARE) });
-    setAttributes(beforeLetter, { d: outline(LETTER) });
-    setAttributes(after, { d: outline(SQUARE.map((point) => multiply(w, point))) });
-    setAttributes(afterLetter, { d: outline(LETTER.map((point) => multiply(w, point))) });
-    setAttributes(marks[0], { x: middle + unit + 9, y: middle + 15 });
-    setAttributes(marks[1], { x: middle - 9, y: middle - unit - 5 });
-
-    const drawArc = ({ sector, line, head }, radius, from, to, shown) => {
-      const long = shown && Math.abs(to - from) * radius > 3;
-      const points = long ? spiralPoints(middle, middle, radius, from, to) : [];
-      const pointed = long && Math.abs(to - from) * radius > 14;
-      setAttributes(sector, { d: long ? sectorPath(middle, middle, radius, from, to) : "" });
-      setAttributes(line, { d: polylinePath(pointed ? points.slice(0, -1) : points) });
-      setAttributes(head, { d: pointed ? arcHeadPath(points) : "" });
+// The unit square with its letter, as it was and as w turns it, and circles around zero.
+function makeGround(picture) {
+  const path = (name, d) => svg("path", { class: `rope-product-${name}`, d }, picture);
+  const still = [path("before", SQUARE), path("letter-before", LETTER)];
+  const turned = [path("after", SQUARE), path("letter", LETTER)];
+  const circle = svg("circle", { class: "rope-circle" }, picture);
+  const round = svg("circle", { class: "rope-product-path" }, picture);
+  const [one, i] = ["1", "i"].map((mark) => svgText(picture, "", "middle", mark));
+  return ({ w, wz }, { middle, unit }) => {
+    const place = (nodes, [a, b]) => {
+      const matrix = [a, -b, -b, -a].map((value) => value * unit);
+      for (const node of nodes) setAttributes(node, { transform: `matrix(${matrix.join(" ")} ${middle} ${middle})` });
     };
-    const known = Number.isFinite(zAngle) && Number.isFinite(wAngle);
+    place(still, [1, 0]);
+    place(turned, w);
+    setAttributes(circle, { cx: middle, cy: middle, r: unit });
+    const visibility = Math.abs(Math.hypot(...w) - 1) < CLOSE ? "visible" : "hidden";
+    setAttributes(round, { cx: middle, cy: middle, r: Math.hypot(...wz) * unit, visibility });
+    setAttributes(one, { x: middle + unit + 9, y: middle + 15 });
+    setAttributes(i, { x: middle - 9, y: middle - unit - 5 });
+  };
+}
+
+function productPicture(words, { maxLength, onStep, onMove }) {
+  const picture = svg("svg", { class: "rope-product-plane", role: "group", "aria-label": words.plane });
+  const plane = squarePlane(picture, EXTENT);
+  // Below the axes, which the plane has drawn last.
+  const lines = svg("path", { class: "rope-product-grid" });
+  picture.insertBefore(lines, picture.lastChild);
+  const ground = makeGround(picture);
+  const mark = svgText(picture, "rope-product-mark rope-w", "middle", "iw");
+  const [zArc, wArc] = [makeArc(picture, "z"), makeArc(picture, "w")];
+  const arrows = ["z", "w", "wz"].map((name) => [name, arrow(picture, `rope-${name}`)]);
+  let toPoint = null;
+  const handles = ["z", "w"].map((name) => {
+    const spoken = { label: fill(words.handle.name, { name }), description: words.handle.role };
+    const moves = { onStep: (...step) => onStep(name, ...step), onMove: (tip) => onMove(name, tip) };
+    return [name, vectorHandle(picture, { name, ...spoken, maxLength, toPoint: (x, y) => toPoint(x, y), ...moves })];
+  });
+  const labels = ["wz", "w", "z"].map((name) => [name, vectorLabel(picture, `rope-${name}`, name)]);
+
+  // Labels stand clear of the tips, of the arrows and of each other.
+  function drawLabels(state, { size, at }) {
+    const numbers = [state.z, state.w, state.wz];
+    const taken = [...numbers, ...numbers.map(([x, y]) => [0.75 * x, 0.75 * y])].map(at);
+    for (const [name, place] of labels) {
+      const spot = labelSpot(at(state[name]), angleOf(state[name]) || 0, 23, taken, 20);
+      taken.push(spot);
+      place(...spot.map((along) => clamp(along, 10, size - 10)), "");
+    }
+    const corner = multiply(state.w, I);
+    const [x, y] = labelSpot(at(corner), angleOf(corner) || 0, 12, taken, 16);
+    setAttributes(mark, { x, y: y + 4, visibility: Math.hypot(...state.w) > 0.3 ? "visible" : "hidden" });
+  }
+
+  function draw(state, size) {
+    const scales = plane.resize(size);
+    const { middle, unit, at } = scales;
+    toPoint = (x, y) => [(x - middle) / unit, (middle - y) / unit];
+    const seen = turnedLines(state.w).map((line) => polylinePath(line.map(at)));
+    setAttributes(lines, { d: seen.join("") });
+    ground(state, scales);
+    const { zAngle, wAngle } = state;
     // A turn back would lie on the first arc, so it has one of its own.
     const radius = 0.58 * unit;
-    drawArc(arcs[0], radius, 0, zAngle, known);
-    drawArc(arcs[1], radius + (zAngle * wAngle < 0 ? 9 : 0), zAngle, zAngle + wAngle, known);
-
-    const numbers = { z, w, wz };
-    const tips = Object.fromEntries(Object.entries(numbers).map(([name, at]) => [name, toPixels(at)]));
-    for (const [name, draw] of Object.entries(arrows)) draw(middle, middle, ...tips[name]);
-    for (const [name, place] of Object.entries(handles)) {
-      const [re, im] = numbers[name];
+    zArc(middle, radius, 0, Number.isFinite(wAngle) ? zAngle : 0);
+    wArc(middle, radius + (zAngle * wAngle < 0 ? 9 : 0), zAngle, zAngle + wAngle);
+    for (const [name, place] of arrows) place(middle, middle, ...at(state[name]));
+    for (const [name, place] of handles) {
+      const [re, im] = state[name];
       const said = {
         re: formatNumber(re),
         sign: im < 0 ? "−" : "+",
         im: formatNumber(Math.abs(im)),
         length: formatNumber(Math.hypot(re, im)),
-        angle: shownAngle(angleOf(numbers[name])),
+        angle: formatAngle(angleOf(state[name])),
       };
-      place(...tips[name], numbers[name], fill(words.handleValue, said));
+      place(...at(state[name]), state[name], fill(words.handleValue, said));
     }
-    // Labels stand clear of the other tips, of the arrows and of each other.
-    const shafts = Object.values(numbers).map(([x, y]) => toPixels([0.75 * x, 0.75 * y]));
-    const taken = [...Object.values(tips), ...shafts];
-    const spot = (number) => {
-      const [x, y] = labelSpot(toPixels(number), angleOf(number) || 0, 23, taken, 20);
-      taken.push([x, y]);
-      return [clamp(x, 10, size - 10), clamp(y, 10, size - 10)];
-    };
-    for (const { name, place } of labels) place(...spot(numbers[name]), "");
-    const corner = multiply(w, i);
-    const [x, y] = labelSpot(toPixels(corner), angleOf(corner) || 0, 12, taken, 16);
-    setAttributes(turnedMark, { x, y: y + 4, visibility: Math.hypot(...w) > 0.3 ? "visible" : "hidden" });
+    drawLabels(state, scales);
   }
+  return { node: picture, draw };
+}
 
-  function shownAngle(angle) {
-    return Number.isFinite(angle) ? `${formatNumber(degrees(angle), 1)}°` : "–";
-  }
+// A row of the table: a number by its parts, its length and its angle.
+function tableRow({ show, text }, name) {
+  const cell = (role, className, ...children) => html("span", { role, class: className }, ...children);
+  const number = (what, value, format) =>
+    show(`${name === "wz" ? "product" : name}_${what}`, (state) => value(state[name]), { format });
+  const re = number("re", (at) => at[0]);
+  const apart = (value) => formatNumber(value).replace("−", `−${GAP}`);
+  const im = number("im", (at) => at[1], apart);
+  const plus = text((state) => (formatNumber(state[name][1]).startsWith("−") ? "" : `+${GAP}`));
+  const sign = (mark) => html("span", { class: "rope-product-sign" }, name === "w" ? mark : "");
+  return html(
+    "div",
+    { role: "row", class: `rope-product-row rope-${name}` },
+    cell("rowheader", "rope-product-name", name),
+    cell("cell", "", re, " ", plus, im, html("i", {}, "i")),
+    cell(
+      "cell",
+      "",
+      sign("× "),
+      number("length", (at) => Math.hypot(...at)),
+    ),
+    cell("cell", "", sign("+ "), number("angle", angleOf, formatAngle)),
+  );
+}
 
-  function say({ z, w, wz, zAngle, wAngle, angle }) {
-    const [zLength, wLength, length] = [z, w, wz].map((number) => Math.hypot(...number));
-    const sign = (holds) => (holds ? words.equals : words.approximately);
-    const rounded = (value, digits) => Number(value.toFixed(digits));
-    const sum = zAngle + wAngle;
-    const wrapped = Math.abs(sum - angle) > 1e-6 && !holdsAsShown(Math.abs(degrees(sum)), 180, 1);
-    const values = {
-      zLength: formatNumber(zLength),
-      wLength: formatNumber(wLength),
-      length: formatNumber(length),
-      times: sign(holdsAsShown(rounded(zLength, 2) * rounded(wLength, 2), length, 2)),
-      zAngle: shownAngle(zAngle),
-      wAngle: shownAngle(wAngle),
-      sum: shownAngle(sum),
-      plus: sign(holdsAsShown(rounded(degrees(zAngle), 1) + rounded(degrees(wAngle), 1), degrees(sum), 1)),
-    };
-    values.wrapped = wrapped ? fill(words.wrapped, { angle: shownAngle(angle) }) : "";
-    if (length === 0) return fill(words.lessonZero, values);
-    const alone = () => {
-      if (equal(w, [1, 0])) return words.keeps;
-      if (equal(w, [z[0], -z[1]]) && z[1]) return words.real;
-      if (equal(w, z)) return words.squares;
-      return Math.abs(wLength - 1) < CLOSE ? words.turns : words.scales;
-    };
-    const tail = fill(alone(), values);
-    if (wAngle < 0) values.wAngle = `(${values.wAngle})`;
-    return `${fill(words.lesson, values)} ${tail}`;
-  }
+function numbersTable(words, tools) {
+  const heading = (...children) => html("span", { role: "columnheader", class: "" }, ...children);
+  const { parts, length, angle } = words.columns;
+  const named = [html("span", { class: "rope-hidden" }, words.numbers), parts, length, angle];
+  const header = { role: "row", class: "rope-product-row rope-product-header" };
+  const rows = ["z", "w", "wz"].map((name) => tableRow(tools, name));
+  const table = { role: "table", "aria-label": words.numbers };
+  return html("div", table, html("div", header, ...named.map((name) => heading(name))), ...rows);
+}
 
-  function update() {
-    // Read before anything is written, so that the browser lays the page out once a frame.
-    const wide = root.clientWidth >= 600;
-    const [z, w] = [model.get("z"), moving ?? model.get("w")];
-    const wz = multiply(z, w);
-    const state = { z, w, wz, zAngle: angleOf(z), wAngle: angleOf(w), angle: angleOf(wz) };
-    drawPlane(state, wide);
-    for (const row of rows) {
-      const number = state[row.name];
-      const angle = angleOf(number);
-      const im = formatNumber(number[1]);
-      row.re.update(number[0], formatNumber(number[0]));
-      row.im.update(number[1], im.replace("−", `−${GAP}`));
-      setText(row.plus, im.startsWith("−") ? "" : `+${GAP}`);
-      row.length.update(Math.hypot(...number), formatNumber(Math.hypot(...number)));
-      row.angle.update(angle, shownAngle(angle));
-    }
-    [w[0], -w[1], w[1], w[0]].forEach((value, n) => entries[n].update(value, formatNumber(value)));
-    const area = w[0] * w[0] + w[1] * w[1];
-    determinant.update(area, formatNumber(area));
-    const running = animation.running();
-    keep.update(model.get("unit") || running);
-    buttons.timesI.update(!running && equal(w, i));
-    buttons.timesMinusOne.update(!running && equal(w, [-1, 0]));
-    buttons.timesOnePlusI.update(!running && equal(w, [1, 1]));
-    buttons.square.update(!running && equal(w, z));
-    buttons.conjugate.update(!running && equal(w, [z[0], -z[1]]));
-    buttons.around.update(running);
-    const sentence = say(state);
-    if (lesson.dataset.said !== sentence) {
-      lesson.dataset.said = sentence;
-      lesson.innerHTML = sentence;
-    }
-    summary.say(lesson.textContent);
-  }
+function factsOf(words, { show }) {
+  const label = (text) => html("span", { class: "rope-readout-label" }, text);
+  const entries = ["00", "01", "10", "11"].map((place, i) => show(`matrix_${place}`, ({ matrix }) => matrix[i]));
+  const brackets = html("span", { class: "rope-product-matrix rope-tone-angle" }, ...entries);
+  const area = show("determinant", ({ w: [a, b] }) => a * a + b * b, { tone: "angle" });
+  const determinant = html("span", { class: "rope-readout-values rope-product-big" }, area);
+  return div(
+    "rope-product-facts",
+    div("rope-readout", label(words.matrix), brackets, label(words.sides)),
+    div("rope-readout", label(words.determinant), determinant, label(words.area)),
+  );
+}
 
-  const schedule = frameScheduler(update);
-  const unwatch = watch(model, ["z", "w", "unit"], root, schedule);
-  update();
-  return () => {
-    animation.cancel();
-    unwatch();
-    summary.stop();
+// w goes once around on the unit circle, which it first takes to.
+function onceAround({ w }) {
+  const [from, length] = [toUnit(w), Math.hypot(...w)];
+  const at = (seconds) => {
+    const part = clamp((seconds - 0.3) / 5, 0, 1);
+    const reach = 1 + (length - 1) * clamp(1 - seconds / 0.3, 0, 1);
+    return { w: part < 1 ? rotate(from, part * part * (3 - 2 * part) * TAU).map((x) => x * reach) : from };
+  };
+  return { still: { unit: true, w: toUnit(rotate(from, EIGHTH)) }, seconds: 5.3, at };
+}
+
+function build({ words, model, state, set, commit, playing, lesson, buttons, toggles, ...tools }) {
+  const picture = productPicture(words, {
+    maxLength: model.get("max_length"),
+    onStep: (name, at, [right, up], step) =>
+      name === "w" && state().unit ? rotate(at, (right + up) * step * 10 * KEY_TURN) : null,
+    onMove: (name, tip) => (name === "z" ? commit({ z: tip }) : set(({ unit }) => ({ w: unit ? toUnit(tip) : tip }))),
+  });
+  const box = div("rope-picture", picture.node);
+  // What lies off the unit circle leaves it, and says so.
+  const stop = (label, make) => ({
+    label,
+    visit: ({ z, unit }) => ({ w: make(z), unit: unit && Math.abs(Math.hypot(...make(z)) - 1) < CLOSE }),
+    pressed: ({ z, w }) => !playing() && equal(w, make(z)),
+  });
+  const stops = buttons({
+    w_i: stop(words.stops.i, () => I),
+    w_minus_one: stop(words.stops.minusOne, () => [-1, 0]),
+    w_one_plus_i: stop(words.stops.onePlusI, () => [1, 1]),
+    w_z: stop(words.stops.square, (z) => [...z]),
+    w_conjugate: stop(words.stops.conjugate, ([x, y]) => [x, -y]),
+    once_around: { label: words.around, play: onceAround },
+    reset: { label: words.reset, reset: true },
+  });
+  const keep = toggles({
+    unit: {
+      label: words.unit,
+      value: ({ unit }) => unit || playing(),
+      onChange: (unit) => set(({ w }) => ({ unit, w: unit ? toUnit(w) : w })),
+    },
+  });
+  const numbers = div("rope-product-numbers", ...keep, numbersTable(words, tools), factsOf(words, tools));
+  return {
+    node: div("rope-frame rope-product", div("rope-pictures", box, div("rope-row", ...stops), numbers), lesson),
+    measure: (narrow) => ({ size: widthOf(box, 200, narrow ? 340 : 400) }),
+    derive: multiplied,
+    draw: (at, { size }) => picture.draw(at, size),
+    lesson: (at) => lessonOf(words, at),
   };
 }
+
+// Python and the other views learn where an animation stands.
+const settle = ({ w }) => ({ unit: true, w: toUnit(w) });
+const render = mount({ words: WORDS, traits: ["z", "w", "unit"], settle, build });
 
 export default { render };

@@ -6,10 +6,13 @@ from typing import TYPE_CHECKING
 import traitlets
 
 from ropebook.widgets.base import RopeWidget
+from ropebook.widgets.traits import InDisc
 
 if TYPE_CHECKING:
     import torch
 
+MAX_LENGTH = 1.6
+PARTS = "a real and an imaginary part"
 # How far |w| may lie from 1 and still count as 1: what rounding does, and no more.
 _ROUNDING = 1e-9
 
@@ -36,27 +39,17 @@ class ComplexProduct(RopeWidget, folder="complex_product"):
         (1.3, 1.0, 1.3)
     """
 
-    z = traitlets.List(traitlets.Float(), [1.2, 0.5]).tag(sync=True)
-    w = traitlets.List(traitlets.Float(), [-0.9, 1.2]).tag(sync=True)
+    z = InDisc([1.2, 0.5], radius=MAX_LENGTH, parts=PARTS)
+    w = InDisc([-0.9, 1.2], radius=MAX_LENGTH, parts=PARTS)
     unit = traitlets.Bool(False).tag(sync=True)
-    max_length = traitlets.Float(1.6, read_only=True).tag(sync=True)
+    max_length = traitlets.Float(MAX_LENGTH, read_only=True).tag(sync=True)
 
-    @traitlets.validate("z", "w")
-    def _number_in_disc(self, proposal: dict) -> list[float]:
-        number, name = proposal["value"], proposal["trait"].name
-        if len(number) != 2:
-            raise traitlets.TraitError(
-                f"{name} must have a real and an imaginary part, got {number}"
-            )
-        length = math.hypot(*number)
-        # Not "length > max": NaN has to fail as well.
-        if not length <= self.max_length:
-            raise traitlets.TraitError(
-                f"{name} must have length at most {self.max_length:g}, got {number}"
-            )
-        if name == "w" and self.unit and abs(length - 1) > _ROUNDING:
-            raise traitlets.TraitError(f"w must have length 1 while unit is on, got {number}")
-        return number
+    @traitlets.validate("w")
+    def _on_unit_circle(self, proposal: dict) -> list[float]:
+        w = proposal["value"]
+        if self.unit and abs(math.hypot(*w) - 1) > _ROUNDING:
+            raise traitlets.TraitError(f"w must have length 1 while unit is on, got {w}")
+        return w
 
     @traitlets.observe("unit")
     def _to_unit_circle(self, change: dict) -> None:

@@ -75,4 +75,11 @@ test("a label moves aside for what stands in its way", () => {
   near(Math.hypot(x, y), 20);
 });
 
+test("what is said of w fits what it does", () => {
+  const kind = (w, z = [1.2, 0.5]) => widget.lessonKind({ z, w });
+  assert.deepEqual([kind([1, 0]), kind([0, 1]), kind([1, 1])], ["keeps", "turns", "scales"]);
+  assert.deepEqual([kind([1.2, 0.5]), kind([1.2, -0.5])], ["squares", "real"]);
+  assert.equal(kind([1.5, 0], [1.5, 0]), "squares");
+});
+
 test("the module renders", () => assert.equal(typeof widget.default.render, "function"));

@@ -29,7 +29,10 @@ export function slider({ name, label, tone, min, max, step = 1, toInput, fromInp
     node,
     input,
     rename: (text) => setText(words, text),
+    // null for a slider that is not in use: it keeps its room, and reports nothing.
     update(current, limit = max) {
+      node.classList.toggle("rope-off", current === null);
+      if (current === null) return delete value.dataset.value;
       const position = toInput ? toInput(current) : current;
       const text = format(current);
       if (Number(input.max) !== limit) input.max = limit;

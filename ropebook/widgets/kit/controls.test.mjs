@@ -30,6 +30,16 @@ test("a slider may have another end", () => {
   assert.equal(part.input.style["--filled"], "25.00%");
 });
 
+test("a slider that is not in use reports nothing", () => {
+  const part = controls.slider({ name: "n", label: "", tone: "q", min: 0, max: 10, format: String, onInput() {} });
+  part.update(5);
+  part.update(null);
+  assert.ok(part.node.classes.has("rope-off"));
+  assert.deepEqual(part.node.find("data-report", "n").dataset, {});
+  part.update(6);
+  assert.ok(!part.node.classes.has("rope-off"));
+});
+
 test("powers go there and back", () => {
   for (const [unit, value] of [
     [controls.IN_POWERS_OF_TEN, 500000],

@@ -40,6 +40,10 @@ export function html(tag, attributes = {}, ...children) {
   return node;
 }
 
+export function div(className, ...children) {
+  return html("div", { class: className }, ...children);
+}
+
 export function setText(node, text) {
   if (node.textContent !== text) node.textContent = text;
 }
@@ -57,15 +61,15 @@ export function widthOf(box, low, high) {
   return clamp(box.clientWidth || high, low, high);
 }
 
-// Calls `draw` only with arguments that differ from the last ones; else gives what it gave last.
+// Calls `draw` only with arguments that differ from the last ones; what it gave last is kept.
 export function whenChanged(draw) {
   let last = null;
-  let result;
+  let kept;
   return (...given) => {
     const key = JSON.stringify(given);
-    if (key !== last) result = draw(...given);
+    if (key !== last) kept = draw(...given);
     last = key;
-    return result;
+    return kept;
   };
 }
 

@@ -17,9 +17,7 @@ test("only what changes is written", () => {
 test("what is drawn when it changes is drawn once for equal arguments", () => {
   const drawn = [];
   const draw = dom.whenChanged((...given) => drawn.push(given));
-  draw({ width: 1 }, [2]);
-  draw({ width: 1 }, [2]);
-  draw({ width: 1 }, [3]);
+  assert.deepEqual([draw({ width: 1 }, [2]), draw({ width: 1 }, [2]), draw({ width: 1 }, [3])], [1, 1, 2]);
   assert.deepEqual(drawn, [
     [{ width: 1 }, [2]],
     [{ width: 1 }, [3]],
@@ -42,6 +40,13 @@ test("a picture takes the width of its box between two bounds, and the upper whe
     [0, 100, 300, 900].map((clientWidth) => dom.widthOf({ clientWidth }, 200, 400)),
     [400, 200, 300, 400],
   );
+});
+
+test("a box holds what it is given", () => {
+  fakePage();
+  const box = dom.div("rope-row", dom.div("inner"), "text");
+  assert.deepEqual([box.tag, box.attributes.class, box.children[0].attributes.class], ["div", "rope-row", "inner"]);
+  assert.equal(box.textContent, "text");
 });
 
 test("a picture has its size in its view box and its style", () => {

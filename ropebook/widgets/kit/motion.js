@@ -5,12 +5,15 @@ export function prefersReducedMotion() {
   return window.matchMedia("(prefers-reduced-motion: reduce)").matches;
 }
 
+// Slow start, slow end: 0 -> 1, and 1 from there on.
+export function easing(part) {
+  const t = clamp(part, 0, 1);
+  return t < 0.5 ? 2 * t * t : 1 - 2 * (1 - t) * (1 - t);
+}
+
 // There and back: 0 -> 1 -> 0 with a rest at the far end.
 export function thereAndBack(seconds, outward, rest) {
-  const ease = (t) => (t < 0.5 ? 2 * t * t : 1 - 2 * (1 - t) * (1 - t));
-  if (seconds < outward) return ease(seconds / outward);
-  if (seconds < outward + rest) return 1;
-  return ease(clamp((2 * outward + rest - seconds) / outward, 0, 1));
+  return seconds < outward + rest ? easing(seconds / outward) : easing((2 * outward + rest - seconds) / outward);
 }
 
 export function frameScheduler(draw) {

@@ -9,6 +9,10 @@ test("an animation goes there, rests, and comes back", () => {
   assert.deepEqual(at, [0, 0.5, 1, 1, 0.5, 0, 0]);
 });
 
+test("what is eased starts and ends at rest", () => {
+  assert.deepEqual([-1, 0, 0.25, 0.5, 1, 2].map(motion.easing), [0, 0, 0.125, 0.5, 1, 1]);
+});
+
 test("many changes are drawn once a frame, and not after a cancel", () => {
   const page = fakePage();
   let drawn = 0;

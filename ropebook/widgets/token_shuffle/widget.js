@@ -1,8 +1,10 @@
-import { OWN_KEYS, button, readout, report, toggle } from "../kit/controls.js";
-import { announcer, arrow, html, setAttributes, setText, svg, widgetRoot } from "../kit/dom.js";
-import { clamp, softmax } from "../kit/math.js";
-import { animator, commit, frameScheduler, prefersReducedMotion, watch } from "../kit/motion.js";
-import { fill, formatNumber, pickWords } from "../kit/text.js";
+import { OWN_KEYS, readout } from "../kit/controls.js";
+import { arrow, div, html, setAttributes, setText, svg, svgText, widthOf } from "../kit/dom.js";
+import { dragAlong } from "../kit/drag.js";
+import { alike, clamp, dot, softmax } from "../kit/math.js";
+import { animator, prefersReducedMotion } from "../kit/motion.js";
+import { mount } from "../kit/mount.js";
+import { fill, formatNumber } from "../kit/text.js";
 
 const WORDS = {
   en: {
@@ -11,48 +13,41 @@ const WORDS = {
     cards: "The words in their places, each with its output; drag a word, or move it with the arrow keys",
     heat: "How much the word of each row looks at the word of each column",
     mean: "The mean of all outputs, and where it was in the original order",
-    tile: "{word}",
-    tileGloss: "{word} ({gloss})",
-    tilePlace: "place {place} of {last}",
-    tileRole: "movable word",
+    tile: { plain: "{word}", gloss: "{word} ({gloss})", place: "place {place} of {last}", role: "movable word" },
     glosses: { 我: "I, me", 喜欢: "like", 你: "you" },
     place: "place {place}",
-    unchanged: "unchanged",
-    unchangedShort: "same",
-    changed: "changed",
+    status: { same: "unchanged", short: "same", changed: "changed" },
     heatTitle: "weights: row looks at column",
     meanTitle: "mean of all outputs",
-    legendNow: "output now",
-    legendGhost: "in the original order",
-    swap: "swap who and whom",
-    shuffle: "shuffle",
-    original: "original",
-    positions: "add positions",
-    causal: "causal mask",
+    legend: { now: "output now", ghost: "in the original order" },
+    stops: { swap: "swap who and whom", shuffle: "shuffle", original: "original" },
+    switches: { positions: "add positions", causal: "causal mask" },
     change: "largest change of an output",
     pooled: "mean of the outputs",
     pooledChange: "change of the mean",
-    lessonOriginal:
-      "The original order. Each ring keeps what its word says here. Move a word: will its arrow leave the ring?",
-    lessonBag:
-      "Only the places changed. Each word kept its own output (largest change <b>{change}</b>), so the mean is the same too.",
-    lessonTwins: "Both “{twin}” (marked =) say the same: nothing tells them apart.",
-    lessonPositions:
-      "With positions, the same word says something else in another place: largest change <b>{change}</b>, at “{most}”.",
-    lessonApart: "The two “{twin}” now differ.",
-    lessonCausal:
-      "Under a causal mask a word sees itself and the words before it; “{first}” now sees only itself. Largest change <b>{change}</b>, at “{most}”.",
-    lessonBoth: "With positions and a mask the order counts twice: largest change <b>{change}</b>, at “{most}”.",
-    lessonReference:
-      "The original order, {how}. Each ring keeps what its word says here. Move a word: will its arrow leave the ring?",
-    howPositions: "with positions",
-    howCausal: "under a causal mask",
-    howBoth: "with positions and a mask",
+    lessons: {
+      original:
+        "The original order. Each ring keeps what its word says here. Move a word: will its arrow leave the ring?",
+      bag: "Only the places changed. Each word kept its own output (largest change <b>{change}</b>), so the mean is the same too.",
+      twins: "Both “{twin}” (marked =) say the same: nothing tells them apart.",
+      positions:
+        "With positions, the same word says something else in another place: largest change <b>{change}</b>, at “{most}”.",
+      apart: "The two “{twin}” now differ.",
+      causal:
+        "Under a causal mask a word sees itself and the words before it; “{first}” now sees only itself. Largest change <b>{change}</b>, at “{most}”.",
+      both: "With positions and a mask the order counts twice: largest change <b>{change}</b>, at “{most}”.",
+      reference:
+        "The original order, {how}. Each ring keeps what its word says here. Move a word: will its arrow leave the ring?",
+    },
+    how: { positions: "with positions", causal: "under a causal mask", both: "with positions and a mask" },
   },
 };
 
 const SAME = 1e-9;
 const TRAVEL = 0.3;
+const TILE = 50;
+// Where the pictures below the cards begin, under their names.
+const TOP = 22;
 
 // The sinusoidal code of a place, two numbers wide: [sin m, cos m].
 export function positionCode(place) {
@@ -69,7 +64,7 @@ export function attend(points, head, causal) {
     points.map((point) => apply(matrix, point)),
   );
   const weights = queries.map((q, m) =>
-    softmax(keys.map((k, n) => (causal && n > m ? -Infinity : (q[0] * k[0] + q[1] * k[1]) / Math.SQRT2))),
+    softmax(keys.map((k, n) => (causal && n > m ? -Infinity : dot(q, k) / Math.SQRT2))),
   );
   const outputs = weights.map((row) =>
     [0, 1].map((axis) => row.reduce((sum, weight, n) => sum + weight * values[n][axis], 0)),
@@ -87,31 +82,16 @@ export function largestChange(a, b) {
 
 // Everything that is shown, by place; `before` is what the same word had in the original order.
 export function survey(embeddings, order, head, positions, causal) {
-  const run = (line) =>
-    attend(
-      line.map((word, place) => {
-        const code = positions ? positionCode(place) : [0, 0];
-        return embeddings[word].map((value, axis) => value + code[axis]);
-      }),
-      head,
-      causal,
-    );
+  const code = (place) => (positions ? positionCode(place) : [0, 0]);
+  const pointAt = (word, place) => embeddings[word].map((value, axis) => value + code(place)[axis]);
+  const run = (line) => attend(line.map(pointAt), head, causal);
   const { weights, outputs } = run(order);
   const original = run(embeddings.map((_, word) => word)).outputs;
   const before = order.map((word) => original[word]);
   const changes = outputs.map((output, place) => largestChange(output, before[place]));
-  const pooled = meanOf(outputs);
-  const pooledBefore = meanOf(original);
-  return {
-    weights,
-    outputs,
-    before,
-    changes,
-    change: Math.max(...changes),
-    pooled,
-    pooledBefore,
-    pooledChange: largestChange(pooled, pooledBefore),
-  };
+  const [pooled, pooledBefore] = [meanOf(outputs), meanOf(original)];
+  const pooledChange = largestChange(pooled, pooledBefore);
+  return { weights, outputs, before, changes, change: Math.max(...changes), pooled, pooledBefore, pooledChange };
 }
 
 export function permutations(count) {
@@ -123,23 +103,11 @@ export function permutations(count) {
 
 // The smallest box that holds the origin and every output of a sentence, whatever its order.
 export function boundsOf(embeddings, head) {
-  const box = { left: 0, right: 0, bottom: 0, top: 0 };
-  for (const order of permutations(embeddings.length)) {
-    for (const [positions, causal] of [
-      [false, false],
-      [true, false],
-      [false, true],
-      [true, true],
-    ]) {
-      for (const [x, y] of survey(embeddings, order, head, positions, causal).outputs) {
-        box.left = Math.min(box.left, x);
-        box.right = Math.max(box.right, x);
-        box.bottom = Math.min(box.bottom, y);
-        box.top = Math.max(box.top, y);
-      }
-    }
-  }
-  return box;
+  const outputs = permutations(embeddings.length).flatMap((order) =>
+    [0, 1, 2, 3].flatMap((rule) => survey(embeddings, order, head, rule % 2 === 1, rule > 1).outputs),
+  );
+  const [xs, ys] = [0, 1].map((axis) => [0, ...outputs.map((output) => output[axis])]);
+  return { left: Math.min(...xs), right: Math.max(...xs), bottom: Math.min(...ys), top: Math.max(...ys) };
 }
 
 // Takes what stands at one place to another; what lies between moves up by one.
@@ -165,13 +133,9 @@ export function twinsOf(names, outputs) {
 }
 
 // The unit that fits a box into a picture, and where the origin then is.
-export function fitted(box, width, height, margin) {
-  const unit = Math.min((width - 2 * margin) / (box.right - box.left), (height - 2 * margin) / (box.top - box.bottom));
-  return {
-    unit,
-    x: width / 2 - ((box.left + box.right) / 2) * unit,
-    y: height / 2 + ((box.bottom + box.top) / 2) * unit,
-  };
+export function fitted({ left, right, bottom, top }, width, height, margin) {
+  const unit = Math.min((width - 2 * margin) / (right - left), (height - 2 * margin) / (top - bottom));
+  return { unit, x: width / 2 - ((left + right) / 2) * unit, y: height / 2 + ((bottom + top) / 2) * unit };
 }
 
 // Chinese letters are one em wide in every font, and a reader without one gets as much room.
@@ -184,6 +148,26 @@ function within(node, parent, wanted) {
   if (!wanted) node.remove();
   else if (node.parentNode !== parent) parent.append(node);
   return wanted;
+}
+
+// The names of the sentences: what the order is, and what becomes of words that are written alike.
+export function lessonKinds({ order, positions, causal, twins }, twin) {
+  const rule = positions && causal ? "both" : positions ? "positions" : causal ? "causal" : "bag";
+  if (isOriginal(order)) return [rule === "bag" ? "original" : "reference", twins.some(Boolean) ? "twins" : "", rule];
+  return [rule, twins.some(Boolean) ? "twins" : twin && positions ? "apart" : "", rule];
+}
+
+// The sentence of a state, and its order: Python may have sent the one and not yet the other.
+function placed(sentences, { sentence, order }) {
+  const text = sentences[sentence];
+  const original = text.words.map((_, word) => word);
+  const swapped = exchanged(original, ...text.swap);
+  return { text, original, swapped, order: order.length === original.length ? order : swapped };
+}
+
+// The order after this one among those that the button goes through.
+function shuffled({ text: { shuffles }, order }) {
+  return [...shuffles[(shuffles.findIndex((shuffle) => alike(shuffle, order)) + 1) % shuffles.length]];
 }
 
 function makePlane(parent) {
@@ -206,480 +190,330 @@ function makePlane(parent) {
   };
 }
 
-function makeReport(parent, name, attributes = {}) {
-  const node = svg("tspan", { "data-report": name, ...attributes }, parent);
-  return (value) => {
-    node.dataset.value = value;
-    setText(node, formatNumber(value));
+function numberIn(text, name) {
+  const node = svg("tspan", { "data-report": name }, text);
+  return (value, shown = formatNumber(value)) => {
+    setAttributes(node, { "data-value": value });
+    setText(node, shown);
   };
 }
 
-function render({ model, el }) {
-  const words = pickWords(WORDS, document.documentElement.lang);
-  const sentences = model.get("sentences");
-  const head = {
-    query: model.get("query_matrix"),
-    key: model.get("key_matrix"),
-    value: model.get("value_matrix"),
+// The name of a place, and the code that is added there.
+function makeMark(parent, words, place) {
+  const mark = svg("g", {}, parent);
+  const code = svg("g", { class: "rope-tokens-code", "aria-hidden": "true", transform: "translate(-22 12)" }, mark);
+  svg("circle", { r: 8.5 }, code);
+  const [sine, cosine] = positionCode(place);
+  arrow(code, "rope-tokens-code-arrow")(0, 0, 8 * sine, -8 * cosine);
+  const label = setAttributes(svgText(mark, "rope-tokens-place", "middle", fill(words.place, { place })), { y: 17 });
+  return (x, coded) => {
+    mark.style.display = x === null ? "none" : "";
+    setAttributes(mark, { transform: `translate(${(x ?? 0).toFixed(2)} 0)` });
+    setAttributes(code, { visibility: coded ? "visible" : "hidden" });
+    setAttributes(label, { x: coded ? 10 : 0 });
+    label.classList.toggle("rope-tone-position", coded);
   };
-  const boxes = Object.fromEntries(
-    Object.entries(sentences).map(([name, { embeddings }]) => [name, boundsOf(embeddings, head)]),
-  );
-  const most = Math.max(...Object.values(sentences).map((sentence) => sentence.words.length));
-  const original = (sentence) => sentence.words.map((_, word) => word);
-  const swappedOrder = (sentence) => exchanged(original(sentence), ...sentence.swap);
-  const current = () => {
-    const sentence = sentences[model.get("sentence")];
-    const order = model.get("order");
-    // Python may have sent the sentence and not yet its order.
-    return { sentence, order: order.length === sentence.words.length ? order : swappedOrder(sentence) };
-  };
+}
 
-  // ---- cards: one per place, in reading order; words pass from one to the next ----
-  const cardBox = html("div", { class: "rope-tokens-cards" });
-  const cards = svg("svg", { role: "group", "aria-label": words.cards });
-  cardBox.append(cards);
-  const places = Array.from({ length: most }, (_, place) => {
-    const mark = svg("g", {}, cards);
-    const code = svg("g", { class: "rope-tokens-code", "aria-hidden": "true" }, mark);
-    svg("circle", { r: 8.5 }, code);
-    const codeArrow = arrow(code, "rope-tokens-code-arrow");
-    const [sine, cosine] = positionCode(place);
-    codeArrow(0, 0, 8 * sine, -8 * cosine);
-    const label = svg("text", { class: "rope-tokens-place", "text-anchor": "middle", y: 17 }, mark);
-    setText(label, fill(words.place, { place }));
-    return { mark, code, label };
+// A place with the word that stands there, its output, and whether that has changed.
+function makeSlot(parent, words, place) {
+  const card = svg("g", { class: "rope-tokens-card" }, parent);
+  const role = { role: "slider", "aria-roledescription": words.tile.role, "aria-valuemin": 0, "aria-valuenow": place };
+  const named = { class: "rope-tokens-tile", tabindex: 0, "data-control": `tile_${place}`, ...OWN_KEYS };
+  const tile = svg("g", { ...named, ...role }, card);
+  const back = svg("rect", { rx: 10, y: 0 }, tile);
+  const name = svgText(tile, "rope-tokens-word", "middle");
+  const meaning = setAttributes(svgText(tile, "rope-tokens-gloss", "middle"), { y: 41 });
+  const plane = makePlane(card);
+  const twin = svgText(card, "rope-tokens-twin", "middle", "=");
+  const numbers = ["x", "y"].map((axis) => {
+    const text = svgText(card, "rope-tokens-number", "middle");
+    svg("tspan", { class: "rope-tokens-axis" }, text).textContent = `${axis} `;
+    return { text, update: numberIn(text, `output_${axis}`) };
   });
-  const slots = places.map((_, place) => {
-    const card = svg("g", { class: "rope-tokens-card" }, cards);
-    const tile = svg(
-      "g",
-      {
-        class: "rope-tokens-tile",
-        tabindex: 0,
-        role: "slider",
-        "aria-roledescription": words.tileRole,
-        "aria-valuemin": 0,
-        "data-control": `tile_${place}`,
-        ...OWN_KEYS,
-      },
-      card,
-    );
-    const back = svg("rect", { rx: 10 }, tile);
-    const name = svg("text", { class: "rope-tokens-word", "text-anchor": "middle" }, tile);
-    const gloss = svg("text", { class: "rope-tokens-gloss", "text-anchor": "middle" }, tile);
-    const plane = makePlane(card);
-    const twin = svg("text", { class: "rope-tokens-twin", "text-anchor": "middle" }, card);
-    twin.textContent = "=";
-    const number = (axis) => {
-      const text = svg("text", { class: "rope-tokens-number", "text-anchor": "middle" }, card);
-      svg("tspan", { class: "rope-tokens-axis" }, text).textContent = `${axis} `;
-      return { text, update: makeReport(text, `output_${axis}`) };
-    };
-    const [x, y] = [number("x"), number("y")];
-    const status = svg("text", { class: "rope-tokens-status", "text-anchor": "middle" }, card);
-    // Chromium does not heed touch-action inside this picture, and would scroll the page instead.
-    tile.addEventListener("touchstart", (event) => event.preventDefault(), { passive: false });
-    tile.addEventListener("pointerdown", (event) => {
-      if (event.button !== 0) return;
-      const { order } = current();
-      dragged = { word: order[place], grip: shown[order[place]] - placeAt(event), at: shown[order[place]] };
-      tile.setPointerCapture(event.pointerId);
-      schedule();
+  const status = svgText(card, "rope-tokens-status", "middle");
+
+  function drawTile(word, language, last, width) {
+    const gloss = words.glosses[word];
+    setAttributes(tile, {
+      "aria-label": fill(gloss ? words.tile.gloss : words.tile.plain, { word, gloss }),
+      "aria-valuemax": last,
+      "aria-valuetext": fill(words.tile.place, { place, last }),
     });
-    tile.addEventListener("pointermove", (event) => {
-      if (!dragged) return;
-      const { order } = current();
-      dragged.at = clamp(placeAt(event) + dragged.grip, 0, order.length - 1);
-      move(order.indexOf(dragged.word), Math.round(dragged.at));
-      schedule();
+    setAttributes(back, { x: -width / 2, width, height: TILE });
+    setText(name, word);
+    setAttributes(name, { y: gloss ? 24 : 31, lang: language });
+    setText(meaning, gloss ?? "");
+  }
+
+  function drawOutput({ box, outputs, before, changes, twins }, { width, column, tall }) {
+    const [top, below] = [TILE + 6, TILE + 6 + tall];
+    plane(-width / 2, top, width, tall, box, outputs[place], before[place]);
+    setAttributes(twin, { x: width / 2 - 10, y: top + 17, visibility: twins[place] ? "visible" : "hidden" });
+    numbers.forEach(({ text, update }, axis) => {
+      update(outputs[place][axis]);
+      setAttributes(text, { y: below + 19 + 16 * axis });
     });
-    for (const end of ["pointerup", "pointercancel"]) {
-      tile.addEventListener(end, () => {
-        if (!dragged) return;
-        const { word } = dragged;
-        dragged = null;
-        slots[current().order.indexOf(word)].tile.focus({ preventScroll: true });
-        travel();
+    const same = changes[place] < SAME;
+    setText(status, words.status[same ? (column < 80 ? "short" : "same") : "changed"]);
+    status.classList.toggle("rope-tokens-changed", !same);
+    setAttributes(status, { y: below + 53 });
+  }
+
+  return {
+    card,
+    tile,
+    draw(state, room, x, lifted) {
+      card.classList.toggle("rope-tokens-lifted", lifted);
+      setAttributes(card, { transform: `translate(${x.toFixed(2)} ${lifted ? 20 : 26})` });
+      drawTile(state.names[place], state.text.language, state.order.length - 1, room.width);
+      drawOutput(state, room);
+    },
+  };
+}
+
+// One card per place, in reading order; words pass from one to the next.
+function cardsPicture(words, most) {
+  const picture = svg("svg", { role: "group", "aria-label": words.cards });
+  const places = Array.from({ length: most }, (_, place) => place);
+  const marks = places.map((place) => makeMark(picture, words, place));
+  const slots = places.map((place) => makeSlot(picture, words, place));
+  let [column, left] = [1, 0];
+  return {
+    node: picture,
+    tiles: slots.map(({ tile }) => tile),
+    placeAt: (event) => (event.clientX - picture.getBoundingClientRect().left - left) / column - 0.5,
+    draw(state, { cards, narrow }) {
+      const { order, positions, at, lifted } = state;
+      const count = order.length;
+      column = Math.min(cards / count, 190);
+      left = (cards - count * column) / 2;
+      const room = { column, width: column - (narrow ? 4 : 12), tall: narrow ? 108 : 146 };
+      const height = 26 + TILE + 6 + room.tall + 60;
+      setAttributes(picture, { viewBox: `0 0 ${cards} ${height}`, height });
+      const toX = (place) => left + (place + 0.5) * column;
+      marks.forEach((mark, place) => mark(place < count ? toX(place) : null, positions));
+      slots.forEach((slot, place) => {
+        if (!within(slot.card, picture, place < count)) return;
+        slot.draw(state, room, toX(at[order[place]]), order[place] === lifted);
+      });
+    },
+  };
+}
+
+// The weights: a row of cells for each word, which travels with it.
+function heatPicture(words, most) {
+  const picture = svg("svg", { role: "group", "aria-label": words.heat });
+  const list = (anchor) => Array.from({ length: most }, () => svgText(picture, "rope-tokens-name", anchor));
+  const [rows, columns] = [list("end"), list("middle")];
+  const cells = Array.from({ length: most * most }, () => {
+    const group = svg("g", {}, picture);
+    const back = svg("rect", { class: "rope-tokens-cell", rx: 4, x: 1.5, y: 1.5 }, group);
+    const text = svgText(group, "rope-tokens-weight", "middle");
+    return { group, back, text, update: numberIn(text, "weight") };
+  });
+
+  function draw({ names, text: { language }, order, weights, causal, at }, { heat, side, narrow }) {
+    const count = order.length;
+    const cell = side / count;
+    const left = (heat + (narrow ? 34 : 46) - side) / 2;
+    const places = order.map((word) => at[word]);
+    setAttributes(picture, { viewBox: `0 0 ${heat} ${TOP + side}`, height: TOP + side });
+    for (const nodes of [rows, columns]) {
+      nodes.forEach((node, place) => {
+        node.style.display = place < count ? "" : "none";
+        if (place >= count) return;
+        setText(node, names[place]);
+        const along = (places[place] + 0.5) * cell;
+        const spot = nodes === rows ? { x: left - 6, y: TOP + along + 5 } : { x: left + along, y: 15 };
+        setAttributes(node, { lang: language, ...spot });
       });
     }
-    tile.addEventListener("keydown", (event) => {
-      const { order } = current();
-      const to = { ArrowLeft: place - 1, ArrowRight: place + 1, Home: 0, End: order.length - 1 }[event.key];
-      if (to === undefined) return;
-      event.preventDefault();
-      if (to < 0 || to >= order.length) return;
-      move(place, to);
-      slots[to].tile.focus({ preventScroll: true });
+    cells.forEach(({ group, back, text, update }, i) => {
+      if (!within(group, picture, i < count * count)) return;
+      const [row, column] = [Math.floor(i / count), i % count];
+      const [weight, hidden] = [weights[row][column], causal && column > row];
+      const [x, y] = [left + places[column] * cell, TOP + places[row] * cell];
+      setAttributes(group, { transform: `translate(${x.toFixed(2)} ${y.toFixed(2)})` });
+      setAttributes(back, { width: cell - 3, height: cell - 3, "fill-opacity": (0.55 * weight).toFixed(4) });
+      back.classList.toggle("rope-tokens-masked", hidden);
+      text.classList.toggle("rope-tokens-hidden", hidden);
+      setAttributes(text, { x: cell / 2, y: cell / 2 + 4.5 });
+      update(weight, hidden ? "0" : undefined);
     });
-    return { card, tile, back, name, gloss, plane, twin, x, y, status };
-  });
+  }
+  return { node: picture, draw };
+}
 
-  // ---- weights and mean ----
-  const heat = svg("svg", { role: "group", "aria-label": words.heat });
-  const rowNames = slots.map(() => svg("text", { class: "rope-tokens-name", "text-anchor": "end" }, heat));
-  const columnNames = slots.map(() => svg("text", { class: "rope-tokens-name", "text-anchor": "middle" }, heat));
-  const cells = [];
-  const mean = svg("svg", { role: "img", "aria-label": words.mean });
-  const meanPlane = makePlane(mean);
+function legendOf(words) {
+  const sample = () => svg("svg", { viewBox: "0 0 34 18", "aria-hidden": "true" });
+  const [now, ghost] = [sample(), sample()];
+  arrow(now, "rope-tokens-output")(2, 9, 30, 9);
+  svg("path", { class: "rope-tokens-ghost", d: "M2 9H25" }, ghost);
+  svg("circle", { class: "rope-tokens-ring", r: 7, cx: 25, cy: 9 }, ghost);
+  const items = [html("li", {}, now, words.legend.now), html("li", {}, ghost, words.legend.ghost)];
+  return html("ul", { class: "rope-legend rope-tokens-legend" }, ...items);
+}
 
-  // Where each word is drawn, in places; on its way while it travels.
-  let shown = [];
-  let dragged = null;
-  let layout = { width: 0, column: 1, left: 0 };
-  let known = "";
-  const placeAt = (event) => (event.clientX - cards.getBoundingClientRect().left - layout.left) / layout.column - 0.5;
-  const move = (from, to) => {
-    if (from !== to) commit(model, { order: moved(current().order, from, to) });
-  };
-  const targets = () => {
-    const place = [];
-    current().order.forEach((word, at) => (place[word] = at));
-    return place;
-  };
+function lessonOf(words, state) {
+  const { text, names, changes, change } = state;
+  const twin = text.words.find((word, at) => text.words.indexOf(word) !== at);
+  const [main, more, rule] = lessonKinds(state, twin);
+  const quoted = (word) => html("span", { lang: text.language, ...roomFor(word) }, word).outerHTML;
+  return fill(
+    [main, more]
+      .map((kind) => words.lessons[kind] ?? "")
+      .join(" ")
+      .trim(),
+    {
+      change: formatNumber(change),
+      most: quoted(names[changes.indexOf(change)]),
+      first: quoted(names[0]),
+      twin,
+      how: words.how[rule],
+    },
+  );
+}
+
+// Where each word is drawn, in places: on its way while it travels, or in a hand.
+function makeTravel({ model, current, set, redraw, cards }) {
+  let [shown, held, known] = [[], null, {}];
+  const targets = () => current().original.map((word) => current().order.indexOf(word));
   const animation = animator(() => {});
   const travel = () => {
-    if (prefersReducedMotion()) {
-      shown = targets();
-      return schedule();
-    }
-    const from = [...shown];
-    animation.start((seconds) => {
-      const part = Math.min(1, seconds / TRAVEL);
-      const eased = 1 - (1 - part) ** 3;
-      shown = targets().map((to, word) => (part < 1 ? from[word] + (to - from[word]) * eased : to));
-      schedule();
-      return part < 1;
-    });
+    const from = shown;
+    const step = (seconds) => {
+      const eased = 1 - (1 - Math.min(1, seconds / TRAVEL)) ** 3;
+      shown = targets().map((to, word) => (eased < 1 ? from[word] + (to - from[word]) * eased : to));
+      redraw();
+      return eased < 1;
+    };
+    if (prefersReducedMotion()) step(TRAVEL);
+    else animation.start(step);
   };
   // Words on their way, or in a hand, belong to one sentence: another one begins at rest.
   const rest = () => {
     animation.stop();
-    dragged = null;
+    held = null;
     shown = targets();
   };
-  model.on("change:sentence", rest);
-
-  // ---- controls ----
-  const names = Object.keys(sentences);
-  const choose = (name) => {
-    if (name !== model.get("sentence")) commit(model, { sentence: name, order: swappedOrder(sentences[name]) });
-  };
-  const choices = names.map((name) => {
-    const { words: list, language } = sentences[name];
-    const node = html("button", { type: "button", class: "rope-button", role: "radio", lang: language, ...OWN_KEYS });
-    list.forEach((word, at) => node.append(at ? " " : "", html("span", roomFor(word), word)));
-    node.addEventListener("click", () => choose(name));
-    return node;
-  });
-  const chooser = html(
-    "div",
-    {
-      class: "rope-row rope-row-first rope-tokens-choices",
-      role: "radiogroup",
-      "aria-label": words.sentence,
-      "data-control": "sentence",
+  const move = (from, to) => from !== to && set({ order: moved(current().order, from, to) });
+  const focus = (place) => cards.tiles[place].focus({ preventScroll: true });
+  const handle = (place) => ({
+    toValue: cards.placeAt,
+    range: () => ({ from: 0, to: current().order.length - 1, current: place }),
+    onKey(to) {
+      move(place, to);
+      focus(to);
     },
-    ...choices,
-  );
-  chooser.addEventListener("keydown", (event) => {
-    const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
-    if (!step) return;
-    event.preventDefault();
-    const next = (names.indexOf(model.get("sentence")) + step + names.length) % names.length;
-    choose(names[next]);
-    choices[next].focus();
+    onGrab() {
+      const word = current().order[place];
+      // It may be on its way, and is then held where it is.
+      held = { word, at: shown[word], ahead: shown[word] - place };
+      redraw();
+    },
+    onMove(to) {
+      if (!held) return;
+      const { order } = current();
+      held.at = clamp(to + held.ahead, 0, order.length - 1);
+      move(order.indexOf(held.word), Math.round(held.at));
+      redraw();
+    },
+    onDrop() {
+      if (!held) return;
+      focus(current().order.indexOf(held.word));
+      held = null;
+      travel();
+    },
   });
-  const buttons = {
-    swap: button({
-      name: "swap",
-      label: words.swap,
-      onClick: () => {
-        // From any order to the swapped one, and from there back.
-        const { sentence, order } = current();
-        const swapped = swappedOrder(sentence);
-        commit(model, { order: String(order) === String(swapped) ? original(sentence) : swapped });
-      },
-    }),
-    shuffle: button({
-      name: "shuffle",
-      label: words.shuffle,
-      pressable: false,
-      onClick: () => {
-        const { sentence, order } = current();
-        const at = sentence.shuffles.findIndex((shuffle) => String(shuffle) === String(order));
-        commit(model, { order: [...sentence.shuffles[(at + 1) % sentence.shuffles.length]] });
-      },
-    }),
-    original: button({
-      name: "original",
-      label: words.original,
-      onClick: () => commit(model, { order: original(current().sentence) }),
-    }),
-  };
-  const positions = toggle({
-    name: "positions",
-    label: words.positions,
-    onChange: (value) => commit(model, { positions: value }),
-  });
-  const causal = toggle({
-    name: "causal",
-    label: words.causal,
-    onChange: (value) => commit(model, { causal: value }),
-  });
-  const reports = {
-    change: report("change"),
-    pooledX: report("pooled_x"),
-    pooledY: report("pooled_y"),
-    pooledChange: report("pooled_change"),
-  };
-  const lesson = html("p");
-  const sample = (draw) => {
-    const picture = svg("svg", { viewBox: "0 0 34 18", "aria-hidden": "true" });
-    draw(picture);
-    return picture;
-  };
-  const legend = html(
-    "ul",
-    { class: "rope-legend rope-tokens-legend" },
-    html(
-      "li",
-      {},
-      sample((picture) => arrow(picture, "rope-tokens-output")(2, 9, 30, 9)),
-      words.legendNow,
-    ),
-    html(
-      "li",
-      {},
-      sample((picture) => {
-        svg("path", { class: "rope-tokens-ghost", d: "M2 9H25" }, picture);
-        svg("circle", { class: "rope-tokens-ring", r: 7, cx: 25, cy: 9 }, picture);
-      }),
-      words.legendGhost,
-    ),
-  );
-  const heatBox = html("div", { class: "rope-tokens-picture" }, html("p", {}, words.heatTitle), heat);
-  const meanBox = html("div", { class: "rope-tokens-picture" }, html("p", {}, words.meanTitle), mean);
-  const frame = html(
-    "div",
-    { class: "rope-frame rope-tokens" },
-    chooser,
-    cardBox,
-    legend,
-    html("div", { class: "rope-lesson" }, lesson),
-    html(
-      "div",
-      { class: "rope-row rope-tokens-stops" },
-      ...Object.values(buttons).map((one) => one.node),
-      html("span", { class: "rope-tokens-toggles" }, positions.node, causal.node),
-    ),
-    html("div", { class: "rope-tokens-pictures" }, heatBox, meanBox),
-    html(
-      "div",
-      { class: "rope-readouts" },
-      readout(words.change, reports.change.node),
-      readout(words.pooled, html("span", {}, "(", reports.pooledX.node, ", ", reports.pooledY.node, ")")),
-      readout(words.pooledChange, reports.pooledChange.node),
-    ),
-  );
-  const root = widgetRoot(words.title, frame);
-  const summary = announcer(root);
-  el.append(root);
-
-  function measure() {
-    return {
-      narrow: root.clientWidth < 600,
-      cards: clamp(cardBox.clientWidth || 340, 260, 760),
-      heat: clamp(heatBox.clientWidth || 200, 150, 420),
-      mean: clamp(meanBox.clientWidth || 110, 80, 320),
-    };
-  }
-
-  function drawCards({ sentence, order, state, box, twins }, room) {
-    const count = order.length;
-    const column = Math.min(room.cards / count, 190);
-    const gap = room.narrow ? 4 : 12;
-    const width = column - gap;
-    const tileHeight = 50;
-    const planeTop = 26 + tileHeight + 6;
-    const planeHeight = room.narrow ? 108 : 146;
-    const bottom = planeTop + planeHeight;
-    layout = { column, left: (room.cards - count * column) / 2 };
-    const height = bottom + 60;
-    setAttributes(cards, { viewBox: `0 0 ${room.cards} ${height}`, height });
-    const centerOf = (place) => layout.left + (place + 0.5) * column;
-    const withCode = model.get("positions");
-    places.forEach(({ mark, code, label }, place) => {
-      mark.style.display = place < count ? "" : "none";
-      setAttributes(mark, { transform: `translate(${centerOf(place).toFixed(2)} 0)` });
-      setAttributes(code, { transform: "translate(-22 12)", visibility: withCode ? "visible" : "hidden" });
-      setAttributes(label, { x: withCode ? 10 : 0 });
-      label.classList.toggle("rope-tone-position", withCode);
-    });
-    slots.forEach((slot, place) => {
-      if (!within(slot.card, cards, place < count)) return;
-      const word = order[place];
-      const text = sentence.words[word];
-      const gloss = words.glosses[text];
-      const lifted = dragged?.word === word;
-      slot.card.classList.toggle("rope-tokens-lifted", lifted);
-      setAttributes(slot.card, {
-        transform: `translate(${centerOf(lifted ? dragged.at : shown[word]).toFixed(2)} ${lifted ? 20 : 26})`,
-      });
-      setAttributes(slot.tile, {
-        "aria-label": fill(gloss ? words.tileGloss : words.tile, { word: text, gloss }),
-        "aria-valuemax": count - 1,
-        "aria-valuenow": place,
-        "aria-valuetext": fill(words.tilePlace, { place, last: count - 1 }),
-      });
-      setAttributes(slot.back, { x: -width / 2, y: 0, width, height: tileHeight });
-      setText(slot.name, text);
-      setAttributes(slot.name, { y: gloss ? 24 : 31, lang: sentence.language });
-      setText(slot.gloss, gloss ?? "");
-      setAttributes(slot.gloss, { y: 41 });
-      slot.plane(-width / 2, planeTop - 26, width, planeHeight, box, state.outputs[place], state.before[place]);
-      setAttributes(slot.twin, {
-        x: width / 2 - 10,
-        y: planeTop - 26 + 17,
-        visibility: twins[place] ? "visible" : "hidden",
-      });
-      slot.x.update(state.outputs[place][0]);
-      slot.y.update(state.outputs[place][1]);
-      const below = bottom - 26;
-      setAttributes(slot.x.text, { y: below + 19 });
-      setAttributes(slot.y.text, { y: below + 35 });
-      const same = state.changes[place] < SAME;
-      setText(slot.status, same ? (column < 80 ? words.unchangedShort : words.unchanged) : words.changed);
-      slot.status.classList.toggle("rope-tokens-changed", !same);
-      setAttributes(slot.status, { y: below + 53 });
-    });
-  }
-
-  function drawHeat({ sentence, order, state }, room) {
-    const count = order.length;
-    const gutter = room.narrow ? 34 : 46;
-    // As large for three words as for five: what stands below must not jump.
-    const side = Math.min(room.heat - gutter, 220);
-    const cell = side / count;
-    const left = gutter + (room.heat - gutter - side) / 2;
-    const height = 22 + side;
-    setAttributes(heat, { viewBox: `0 0 ${room.heat} ${height}`, height });
-    while (cells.length < most * most) {
-      const group = svg("g", {}, heat);
-      const back = svg("rect", { class: "rope-tokens-cell", rx: 4 }, group);
-      const text = svg("text", { class: "rope-tokens-weight", "text-anchor": "middle" }, group);
-      cells.push({ group, back, text, update: makeReport(text, "weight"), node: text.firstChild });
-    }
-    const at = (word) => (dragged?.word === word ? dragged.at : shown[word]);
-    slots.forEach((_, place) => {
-      const inUse = place < count;
-      for (const list of [rowNames, columnNames]) list[place].style.display = inUse ? "" : "none";
-      if (!inUse) return;
-      const word = order[place];
-      for (const list of [rowNames, columnNames]) {
-        setText(list[place], sentence.words[word]);
-        setAttributes(list[place], { lang: sentence.language });
-      }
-      setAttributes(rowNames[place], { x: left - 6, y: 22 + (at(word) + 0.5) * cell + 5 });
-      setAttributes(columnNames[place], { x: left + (at(word) + 0.5) * cell, y: 15 });
-    });
-    const masked = model.get("causal");
-    cells.forEach(({ group, back, text, update, node }, i) => {
-      const inUse = i < count * count;
-      if (!within(group, heat, inUse)) return;
-      const [row, column] = [Math.floor(i / count), i % count];
-      const weight = state.weights[row][column];
-      const hidden = masked && column > row;
-      const [x, y] = [left + at(order[column]) * cell, 22 + at(order[row]) * cell];
-      setAttributes(group, { transform: `translate(${x.toFixed(2)} ${y.toFixed(2)})` });
-      setAttributes(back, {
-        x: 1.5,
-        y: 1.5,
-        width: cell - 3,
-        height: cell - 3,
-        "fill-opacity": (0.55 * weight).toFixed(4),
-      });
-      back.classList.toggle("rope-tokens-masked", hidden);
-      text.classList.toggle("rope-tokens-hidden", hidden);
-      setAttributes(text, { x: cell / 2, y: cell / 2 + 4.5 });
-      update(weight);
-      if (hidden) setText(node, "0");
-    });
-    return height;
-  }
-
-  function lessonFor({ sentence, order, state, twins }) {
-    const [coded, masked] = [model.get("positions"), model.get("causal")];
-    const twin = sentence.words.find((word, at) => sentence.words.indexOf(word) !== at);
-    const quoted = (word) => html("span", { lang: sentence.language, ...roomFor(word) }, word).outerHTML;
-    const values = {
-      change: formatNumber(state.change),
-      most: quoted(sentence.words[order[state.changes.indexOf(state.change)]]),
-      first: quoted(sentence.words[order[0]]),
-      twin,
-      how: coded && masked ? words.howBoth : coded ? words.howPositions : words.howCausal,
-    };
-    const parts = [];
-    if (isOriginal(order)) parts.push(coded || masked ? words.lessonReference : words.lessonOriginal);
-    else if (coded && masked) parts.push(words.lessonBoth);
-    else if (coded) parts.push(words.lessonPositions);
-    else if (masked) parts.push(words.lessonCausal);
-    else parts.push(words.lessonBag);
-    if (twins.some(Boolean)) parts.push(words.lessonTwins);
-    else if (twin && coded && !isOriginal(order)) parts.push(words.lessonApart);
-    return fill(parts.join(" "), values);
-  }
-
-  function update() {
-    const room = measure();
-    const { sentence, order } = current();
-    const name = model.get("sentence");
-    const key = `${name} ${order}`;
-    if (key !== known) {
-      const stays = known.startsWith(`${name} `);
-      known = key;
-      if (stays) travel();
-      else rest();
-    }
-    const state = survey(sentence.embeddings, order, head, model.get("positions"), model.get("causal"));
-    const twins = twinsOf(
-      order.map((word) => sentence.words[word]),
-      state.outputs,
-    );
-    const drawn = { sentence, order, state, box: boxes[name], twins };
-    drawCards(drawn, room);
-    const height = drawHeat(drawn, room);
-    setAttributes(mean, { viewBox: `0 0 ${room.mean} ${height}`, height });
-    const tall = height - 22;
-    meanPlane(0, 22, room.mean, tall, boxes[name], state.pooled, state.pooledBefore);
-    choices.forEach((node, i) =>
-      setAttributes(node, { "aria-checked": names[i] === name, tabindex: names[i] === name ? 0 : -1 }),
-    );
-    buttons.swap.update(String(order) === String(swappedOrder(sentence)));
-    buttons.original.update(isOriginal(order));
-    positions.update(model.get("positions"));
-    causal.update(model.get("causal"));
-    reports.change.update(state.change, formatNumber(state.change));
-    reports.pooledX.update(state.pooled[0], formatNumber(state.pooled[0]));
-    reports.pooledY.update(state.pooled[1], formatNumber(state.pooled[1]));
-    reports.pooledChange.update(state.pooledChange, formatNumber(state.pooledChange));
-    const said = lessonFor(drawn);
-    if (lesson.dataset.said !== said) {
-      lesson.dataset.said = said;
-      lesson.innerHTML = said;
-    }
-    summary.say(lesson.textContent);
-  }
-
-  const schedule = frameScheduler(update);
-  const unwatch = watch(model, ["sentence", "order", "positions", "causal"], root, schedule);
-  update();
-  return () => {
-    animation.cancel();
-    model.off("change:sentence", rest);
-    unwatch();
-    summary.stop();
+  cards.tiles.forEach((tile, place) => dragAlong(tile, handle(place)));
+  model.on("change:sentence", rest);
+  return {
+    // What is drawn of a state, once it is known to be another one.
+    follow({ sentence, order }) {
+      if (known.sentence !== sentence) rest();
+      else if (!alike(known.order, order)) travel();
+      known = { sentence, order };
+      return { lifted: held?.word, at: shown.map((place, word) => (word === held?.word ? held.at : place)) };
+    },
+    stop() {
+      animation.cancel();
+      model.off("change:sentence", rest);
+    },
   };
 }
+
+function build({ words, model, state, set, redraw, lesson, chooser, buttons, toggles, readouts, show }) {
+  const sentences = model.get("sentences");
+  const head = { query: model.get("query_matrix"), key: model.get("key_matrix"), value: model.get("value_matrix") };
+  const each = Object.entries(sentences);
+  const boxes = Object.fromEntries(each.map(([name, { embeddings }]) => [name, boundsOf(embeddings, head)]));
+  const most = Math.max(...each.map(([, text]) => text.words.length));
+  const current = () => placed(sentences, state());
+  const cards = cardsPicture(words, most);
+  const heat = heatPicture(words, most);
+  const mean = svg("svg", { role: "img", "aria-label": words.mean });
+  const meanPlane = makePlane(mean);
+  const travel = makeTravel({ model, current, set, redraw, cards });
+
+  const spaced = (list) => list.flatMap((word, at) => [at ? " " : "", html("span", roomFor(word), word)]);
+  const choice = chooser("sentence", {
+    className: "rope-row rope-row-first rope-tokens-choices",
+    label: words.sentence,
+    options: each.map(([name, text]) => [name, spaced(text.words), { lang: text.language }]),
+    onChoose(sentence) {
+      const { order } = placed(sentences, { sentence, order: [] });
+      if (sentence !== state().sentence) set({ sentence, order });
+    },
+  });
+  const to = (choose) => (at) => ({ order: choose(placed(sentences, at)) });
+  const isSwapped = ({ order, swapped }) => alike(order, swapped);
+  const thereOrBack = (at) => (isSwapped(at) ? at.original : at.swapped);
+  const stops = buttons({
+    swap: { label: words.stops.swap, visit: to(thereOrBack), pressed: isSwapped },
+    shuffle: { label: words.stops.shuffle, onClick: () => set(to(shuffled)) },
+    original: { label: words.stops.original, visit: to(({ original }) => original) },
+  });
+  const { positions, causal } = words.switches;
+  const switches = toggles({ positions: { label: positions }, causal: { label: causal } });
+  const [x, y] = [0, 1].map((axis) => show(`pooled_${"xy"[axis]}`, ({ pooled }) => pooled[axis]));
+  const [change, pooledChange] = readouts({
+    change: { label: words.change },
+    pooled_change: { label: words.pooledChange, value: (at) => at.pooledChange },
+  });
+  const pooled = readout(words.pooled, html("span", {}, "(", x, ", ", y, ")"));
+  const cardBox = div("rope-tokens-cards", cards.node);
+  const heatBox = div("rope-tokens-picture", html("p", {}, words.heatTitle), heat.node);
+  const meanBox = div("rope-tokens-picture", html("p", {}, words.meanTitle), mean);
+  const toggled = html("span", { class: "rope-tokens-toggles" }, ...switches);
+  const upper = [choice, cardBox, legendOf(words), lesson, div("rope-row rope-tokens-stops", ...stops, toggled)];
+  const lower = [div("rope-tokens-pictures", heatBox, meanBox), div("rope-readouts", change, pooled, pooledChange)];
+  return {
+    node: div("rope-frame rope-tokens", ...upper, ...lower),
+    measure(narrow) {
+      const width = widthOf(heatBox, 150, 420);
+      // As large for three words as for five: what stands below must not jump.
+      const side = Math.min(width - (narrow ? 34 : 46), 220);
+      return { narrow, cards: widthOf(cardBox, 260, 760), heat: width, side, mean: widthOf(meanBox, 80, 320) };
+    },
+    derive(given) {
+      const at = placed(sentences, given);
+      const names = at.order.map((word) => at.text.words[word]);
+      const seen = survey(at.text.embeddings, at.order, head, given.positions, given.causal);
+      return { ...at, ...seen, names, twins: twinsOf(names, seen.outputs), box: boxes[given.sentence] };
+    },
+    draw(given, room) {
+      const drawn = { ...given, ...travel.follow(given) };
+      cards.draw(drawn, room);
+      heat.draw(drawn, room);
+      setAttributes(mean, { viewBox: `0 0 ${room.mean} ${TOP + room.side}`, height: TOP + room.side });
+      meanPlane(0, TOP, room.mean, room.side, given.box, given.pooled, given.pooledBefore);
+    },
+    lesson: (given) => lessonOf(words, given),
+    stop: travel.stop,
+  };
+}
+
+const render = mount({ words: WORDS, traits: ["sentence", "order", "positions", "causal"], build });
 
 export default { render };

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import traitlets
 
 from ropebook.widgets.base import RopeWidget
+from ropebook.widgets.traits import OneOf
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -78,7 +79,7 @@ class TokenShuffle(RopeWidget, folder="token_shuffle"):
         1.55
     """
 
-    sentence = traitlets.Unicode("chinese").tag(sync=True)
+    sentence = OneOf("chinese", tuple(SENTENCES))
     order = traitlets.List(traitlets.Int(), swapped("chinese")).tag(sync=True)
     positions = traitlets.Bool(False).tag(sync=True)
     causal = traitlets.Bool(False).tag(sync=True)
@@ -86,15 +87,6 @@ class TokenShuffle(RopeWidget, folder="token_shuffle"):
     query_matrix = traitlets.List(QUERY_MATRIX, read_only=True).tag(sync=True)
     key_matrix = traitlets.List(KEY_MATRIX, read_only=True).tag(sync=True)
     value_matrix = traitlets.List(VALUE_MATRIX, read_only=True).tag(sync=True)
-
-    @traitlets.validate("sentence")
-    def _known(self, proposal: dict) -> str:
-        sentence = proposal["value"]
-        if sentence not in SENTENCES:
-            raise traitlets.TraitError(
-                f"sentence must be one of {', '.join(SENTENCES)}, got {sentence!r}"
-            )
-        return sentence
 
     @traitlets.validate("order")
     def _each_word_once(self, proposal: dict) -> list[int]:

@@ -154,4 +154,13 @@ test("the box holds every output, and fits into its picture", () => {
   }
 });
 
+test("the sentences are those of the order, of its rule and of words that are written alike", () => {
+  const kinds = (order, changes) => widget.lessonKinds({ order, twins: [], ...changes }, "the");
+  assert.deepEqual(kinds([0, 1]), ["original", "", "bag"]);
+  assert.deepEqual(kinds([0, 1], { causal: true }), ["reference", "", "causal"]);
+  assert.deepEqual(kinds([1, 0], { twins: [true, true] }), ["bag", "twins", "bag"]);
+  assert.deepEqual(kinds([1, 0], { positions: true }), ["positions", "apart", "positions"]);
+  assert.deepEqual(kinds([1, 0], { positions: true, causal: true }), ["both", "apart", "both"]);
+});
+
 test("the module renders", () => assert.equal(typeof widget.default.render, "function"));
