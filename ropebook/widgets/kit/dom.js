@@ -44,14 +44,15 @@ export function widthOf(box, low, high) {
   return clamp(box.clientWidth || high, low, high);
 }
 
-// Calls `draw` only with arguments that differ from the last ones.
+// Calls `draw` only with arguments that differ from the last ones; else gives what it gave last.
 export function whenChanged(draw) {
   let last = null;
+  let result;
   return (...given) => {
     const key = JSON.stringify(given);
-    if (key === last) return;
+    if (key !== last) result = draw(...given);
     last = key;
-    draw(...given);
+    return result;
   };
 }
 

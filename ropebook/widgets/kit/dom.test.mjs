@@ -26,6 +26,17 @@ test("what is drawn when it changes is drawn once for equal arguments", () => {
   ]);
 });
 
+test("what is computed when it changes is given again for equal arguments", () => {
+  let times = 0;
+  const double = dom.whenChanged((x) => {
+    times += 1;
+    return [2 * x];
+  });
+  const first = double(1);
+  assert.equal(double(1), first);
+  assert.deepEqual([double(2), times], [[4], 2]);
+});
+
 test("a picture takes the width of its box between two bounds, and the upper where there is none", () => {
   assert.deepEqual(
     [0, 100, 300, 900].map((clientWidth) => dom.widthOf({ clientWidth }, 200, 400)),

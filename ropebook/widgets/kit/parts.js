@@ -1,6 +1,7 @@
 // Controls and numbers that keep themselves up to date: tables in, nodes out.
 import { choice } from "./choice.js";
-import { button, report, slider, toggle } from "./controls.js";
+import { button, readout, report, slider, toggle } from "./controls.js";
+import { html, setText } from "./dom.js";
 import { alike } from "./math.js";
 import { formatNumber } from "./text.js";
 
@@ -44,6 +45,23 @@ export function makeParts({ set, play, playing, reset }) {
     return part.node;
   };
 
+  // A number on the page: the state's of its name, or `value(state)`, or [number, text] from there
+  // where `format` is not enough; `tone` colors it.
+  const show = (name, value = (state) => state[name], { format = formatNumber, tone } = {}) => {
+    const part = report(name, tone ? `rope-tone-${tone}` : "");
+    shown.push((state) => {
+      const [number, text] = [value(state)].flat();
+      part.update(number, text ?? format(number));
+    });
+    return part.node;
+  };
+
+  const text = (value, tag = "span", attributes = {}) => {
+    const node = html(tag, attributes);
+    shown.push((state) => setText(node, value(state)));
+    return node;
+  };
+
   return {
     tools: {
       sliders: (table) => each(table, makeSlider),
@@ -55,19 +73,16 @@ export function makeParts({ set, play, playing, reset }) {
         shown.push((state) => part.update(state[trait]));
         return part.node;
       },
-      // A number on the page. `value(state)` is a number, or [number, text] where `format` is not
-      // enough; `tone` colors it.
-      show(name, value, { format = formatNumber, tone } = {}) {
-        const part = report(name, tone ? `rope-tone-${tone}` : "");
-        shown.push((state) => {
-          const [number, text] = [value(state)].flat();
-          part.update(number, text ?? format(number));
-        });
-        return part.node;
-      },
+      show,
+      text,
+      // Numbers with their names, a text or that of a state; what stands behind a number is in `more`.
+      readouts: (table) =>
+        each(table, (name, { label, value, more = [], ...options }) =>
+          readout(typeof label === "function" ? text(label) : label, show(name, value, options), ...more),
+        ),
     },
     update: (state) => {
-      for (const show of shown) show(state);
+      for (const bring of shown) bring(state);
     },
   };
 }

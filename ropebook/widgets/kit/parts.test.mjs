@@ -90,3 +90,16 @@ test("a number is shown in its format, or in words of its own", () => {
   assert.deepEqual([plain.textContent, share.textContent, share.dataset.value], ["1.50", "1.5 of 3", 1.5]);
   assert.match(plain.attributes.class, /rope-tone-score/);
 });
+
+test("numbers stand behind their names, and take the state's of their own name", () => {
+  const { update, readouts, text } = parts();
+  const [plain, named] = readouts({
+    score: { label: "score", tone: "score", more: [" at ", text(({ m }) => `m = ${m}`)] },
+    half: { label: ({ m }) => `half of ${m}`, value: ({ m }) => m / 2, format: String },
+  });
+  update({ score: 1.5, m: 3 });
+  assert.equal(plain.textContent, "score1.50 at m = 3");
+  assert.equal(named.textContent, "half of 31.5");
+  update({ score: 1.5, m: 4 });
+  assert.equal(named.textContent, "half of 42");
+});

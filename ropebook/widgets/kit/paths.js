@@ -5,6 +5,14 @@ export function polylinePath(points) {
   return points.map(([x, y], i) => `${i ? "L" : "M"}${x.toFixed(2)} ${y.toFixed(2)}`).join("");
 }
 
+// Many dots of one size as one path, which is drawn faster than a circle for each.
+export function dotsPath(points, radius) {
+  const [r, across] = [radius, 2 * radius];
+  const dot = ([x, y]) =>
+    `M${(x - r).toFixed(2)} ${y.toFixed(2)}a${r} ${r} 0 1 0 ${across} 0a${r} ${r} 0 1 0 ${-across} 0Z`;
+  return points.map(dot).join("");
+}
+
 export function spiralPoints(cx, cy, radius, start, end, growth = 0) {
   const count = Math.max(2, Math.ceil(Math.abs(end - start) / (TAU / 60)) + 1);
   return Array.from({ length: count }, (_, i) => {

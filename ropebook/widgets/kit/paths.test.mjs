@@ -32,3 +32,13 @@ test("the head of a bent line is at its end", () => {
     /^M9\.00 5\.00L/,
   );
 });
+
+test("dots are whole circles around their points", () => {
+  const points = [
+    [10, 20],
+    [30.5, 40],
+  ];
+  const dot = "a2 2 0 1 0 4 0a2 2 0 1 0 -4 0Z";
+  assert.equal(paths.dotsPath(points, 2), `M8.00 20.00${dot}M28.50 40.00${dot}`);
+  assert.equal(paths.dotsPath([], 2), "");
+});

@@ -63,16 +63,17 @@ export function scoreAxes(picture, { from, to, ticks, right, titleX, titleY }) {
 
 // A dot in a ring that says where a curve stands, and its number on the side that has room.
 // `reach` is the width that a number takes, `low` and `high` how far up and down it may stand.
-export function nowMarker(picture) {
-  const ring = svg("circle", { class: "rope-now-ring", r: 10 }, picture);
-  const dot = svg("circle", { class: "rope-now", r: 7 }, picture);
+export function nowMarker(picture, { radius = 7, ringed = true } = {}) {
+  const ring = ringed ? [svg("circle", { class: "rope-now-ring", r: radius + 3 }, picture)] : [];
+  const dot = svg("circle", { class: "rope-now", r: radius }, picture);
+  const aside = radius + (ringed ? 8 : 5);
   const label = svgText(picture, "rope-now-label");
   return ({ x, y, text, width, reach = 70, low = 30, high, below = -10 }) => {
-    for (const node of [dot, ring]) setAttributes(node, { cx: x, cy: y });
+    for (const node of [dot, ...ring]) setAttributes(node, { cx: x, cy: y });
     setText(label, text);
     const left = x > width - reach;
     setAttributes(label, {
-      x: x + (left ? -15 : 15),
+      x: x + (left ? -aside : aside),
       y: clamp(y + below, low, high),
       "text-anchor": left ? "end" : "start",
     });

@@ -36,3 +36,11 @@ test("the number of a marker stands where there is room", () => {
   mark({ x: 280, y: 5, text: "1.00", width: 300, high: 200 });
   assert.deepEqual([label.attributes.x, label.attributes.y, label.attributes["text-anchor"]], ["265", "30", "end"]);
 });
+
+test("a marker may be smaller, and without its ring", () => {
+  const picture = node("svg");
+  const mark = plot.nowMarker(picture, { radius: 6, ringed: false });
+  const [dot, label] = picture.children;
+  mark({ x: 50, y: 100, text: "1.00", width: 300, high: 200 });
+  assert.deepEqual([picture.children.length, dot.attributes.r, label.attributes.x], [2, "6", "61"]);
+});
