@@ -6,7 +6,7 @@ import * as widget from "./widget.js";
 const near = (actual, expected, by = 1e-9) =>
   assert.ok(Math.abs(actual - expected) < by, `${actual} is not ${expected}`);
 const counter = widget.codeFrequencies({ code: "binary" });
-const transformer = widget.codeFrequencies({ code: "transformer", modelDim: 32, base: 10000 });
+const transformer = widget.codeFrequencies({ code: "transformer", model_dim: 32, base: 10000 });
 const rowsOf = (binary, inverse) => Array.from({ length: 256 }, (_, i) => widget.codeOf(i - 64, binary, inverse));
 const innerAt = (binary, inverse) => (m, offset) =>
   widget.innerProduct(widget.codeOf(m, binary, inverse), widget.codeOf(m + offset, binary, inverse));
