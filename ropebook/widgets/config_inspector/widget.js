@@ -43,9 +43,11 @@ export const WORDS = {
     verdictAll: "<b>Every pair</b> completes a turn within {length} tokens: {pairs} of {pairs}.",
     noScaling: "Nothing is scaled: each pair turns as fast as the base says.",
     linear: "Every pair is slowed {factor} times, the fast ones as well.",
-    untouched: "{range}, up to {to} tokens a turn: untouched.",
-    blended: "{range}, {from} to {to} tokens a turn: blended.",
-    slowed: "{range}, from {from} tokens a turn: slowed {factor} times.",
+    ranges: {
+      untouched: "{range}, up to {to} tokens a turn: untouched.",
+      blended: "{range}, {from} to {to} tokens a turn: blended.",
+      slowed: "{range}, from {from} tokens a turn: slowed {factor} times.",
+    },
     pairRange: "Pairs {first} to {last}",
     pairOne: "Pair {first}",
     dynamicRest: "Up to {max} tokens nothing is scaled; in a longer text the base grows with its length.",
@@ -58,26 +60,30 @@ export const WORDS = {
     attention: "cos and sin are multiplied by {factor}, so a score by {score}.",
     partial: "Only {rotary} of {head} dimensions rotate.",
     nopeLayers: "{count} of {total} layers do not rotate at all.",
-    layout: "layout",
     layouts: { half: "half (i, i + {half})", interleaved: "interleaved (2i, 2i + 1)" },
-    headDim: "head_dim",
-    rotaryDim: "rotary_dim",
-    base: "base",
-    ropeType: "rope type",
-    attentionFactor: "attention factor",
-    fastest: "fastest turn, tokens",
-    slowest: "slowest turn, tokens",
-    neverCount: "short of a turn",
-    neverTrained: "short of it in training",
-    rotating: "layers that rotate so",
-    still: "layers that never rotate",
+    facts: {
+      rope_type: "rope type",
+      base: "base",
+      head_dim: "head_dim",
+      rotary_dim: "rotary_dim",
+      attention_factor: "attention factor",
+      wavelength_fastest: "fastest turn, tokens",
+      wavelength_slowest: "slowest turn, tokens",
+      never_turn_count: "short of a turn",
+      never_turn_trained: "short of it in training",
+      layout: "layout",
+      layers_rotating: "layers that rotate so",
+      layers_still: "layers that never rotate",
+    },
+    pairFacts: {
+      pair_first: "dimensions",
+      pair_unscaled: "before scaling",
+      pair_wavelength: "a turn, tokens",
+      pair_stretch: "slowed",
+      pair_turns: "turns in context",
+    },
     unknown: "not said",
     none: "none",
-    dims: "dimensions",
-    before: "before scaling",
-    after: "a turn, tokens",
-    stretch: "slowed",
-    turns: "turns in context",
     times: "{value} ×",
     of: "{count} of {total}",
     place: "Line {line}, column {column}: {reason}.",
@@ -294,8 +300,7 @@ function scalingParts(words, seen) {
     return [...(still ? [[words.proportional, { turning, still }]] : []), ...(spec.factor === 1 ? [] : [linear])];
   }
   const { most, ...found } = bands(slowed);
-  const sentences = { untouched: words.untouched, blended: words.blended, slowed: words.slowed };
-  return Object.entries(sentences).flatMap(([name, sentence]) => {
+  return Object.entries(words.ranges).flatMap(([name, sentence]) => {
     if (!found[name]) return [];
     const [first, last] = found[name];
     const range = fill(first === last ? words.pairOne : words.pairRange, { first, last });
@@ -303,7 +308,7 @@ function scalingParts(words, seen) {
   });
 }
 
-// Each number of the page, and how it is written.
+// The numbers of the page, and how they are written if not as quantities.
 export function factsOf(words, { spec, inverse, unscaled, length, attentionFactor }) {
   const waves = inverse.map((f) => TAU / f);
   const [fastest, slowest] = [Math.min(...waves), Math.max(...waves)];
@@ -312,10 +317,7 @@ export function factsOf(words, { spec, inverse, unscaled, length, attentionFacto
   const short = (frequency, within) => of(neverTurn(frequency, within).length, inverse.length);
   const unknown = [NaN, words.unknown];
   return {
-    head_dim: [spec.headDim, q(spec.headDim)],
-    rotary_dim: [spec.rotaryDim, q(spec.rotaryDim)],
-    base: [spec.base, q(spec.base)],
-    attention_factor: [attentionFactor, q(attentionFactor)],
+    ...{ head_dim: spec.headDim, rotary_dim: spec.rotaryDim, base: spec.base, attention_factor: attentionFactor },
     wavelength_fastest: [fastest, finitely(words, fastest)],
     wavelength_slowest: [slowest, finitely(words, slowest)],
     never_turn_count: length === null ? unknown : short(inverse, length),
@@ -328,16 +330,15 @@ export function factsOf(words, { spec, inverse, unscaled, length, attentionFacto
 export function pairFactsOf(words, { spec, inverse, unscaled, length }, i) {
   const half = spec.rotaryDim / 2;
   const [first, second] = spec.layout === "half" ? [i, i + half] : [2 * i, 2 * i + 1];
-  const [before, wave, slowed] = [TAU / unscaled[i], TAU / inverse[i], unscaled[i] / inverse[i]];
+  const [wave, slowed] = [TAU / inverse[i], unscaled[i] / inverse[i]];
   const times = Number.isFinite(slowed) ? fill(words.times, { value: q(slowed) }) : words.endless;
-  const turns = (length * inverse[i]) / TAU;
   return {
     pair_first: [first, String(first)],
     pair_second: [second, String(second)],
-    pair_unscaled: [before, q(before)],
+    pair_unscaled: TAU / unscaled[i],
     pair_wavelength: [wave, finitely(words, wave)],
     pair_stretch: [slowed, times],
-    pair_turns: length === null ? [NaN, words.unknown] : [turns, q(turns)],
+    pair_turns: length === null ? [NaN, words.unknown] : (length * inverse[i]) / TAU,
   };
 }
 
@@ -475,20 +476,17 @@ function wavesPicture(words) {
 function makeLegend(words) {
   const key = (label, ...shapes) => {
     const sample = svg("svg", { viewBox: "0 0 22 22", "aria-hidden": "true" });
-    for (const [tag, attributes] of shapes) svg(tag, attributes, sample);
+    for (const [tag, name, more] of shapes) svg(tag, { class: `rope-${name}`, ...more }, sample);
     return html("li", {}, sample, label);
   };
-  const dot = (name) => ["circle", { class: name, cx: 11, cy: 11, r: 4 }];
-  const ghost = [
-    ["path", { class: "rope-config-stem", d: "M11 3V15" }],
-    ["path", { class: "rope-config-ghost", d: "M6 16H16" }],
-  ];
-  const keys = [
-    key(words.legendTurns, dot("rope-wave")),
-    key(words.legendNever, dot("rope-wave-never")),
-    key(words.legendGhost, ...ghost),
-  ];
-  return html("ul", { class: "rope-legend" }, ...keys);
+  const middle = { cx: 11, cy: 11, r: 4 };
+  return html(
+    "ul",
+    { class: "rope-legend" },
+    key(words.legendTurns, ["circle", "wave", middle]),
+    key(words.legendNever, ["circle", "wave-never", middle]),
+    key(words.legendGhost, ["path", "config-stem", { d: "M11 3V15" }], ["path", "config-ghost", { d: "M6 16H16" }]),
+  );
 }
 
 // ---- what a reader types ----
@@ -577,40 +575,22 @@ const longest = ({ maxSeqLen, trained, type, factor }) =>
   (maxSeqLen ?? 4 * trained) * (type === "dynamic" ? Math.max(2, factor) : 1);
 const dependsOnLength = (spec) => spec?.type === "dynamic" || spec?.type === "longrope";
 
-function makeNumbers(words, { readouts, show }) {
-  const value = (name) => (state) => state.facts[name] ?? NaN;
-  const table = (labels) =>
-    readouts(Object.fromEntries(Object.entries(labels).map(([name, label]) => [name, { label, value: value(name) }])));
-  // What is said in words has a `data-text`; `data-report` is for numbers.
+// The numbers of the model and of a pair. What is said in words has a `data-text`; `data-report` is
+// for numbers.
+function makeNumbers(words, show) {
+  const number = (name) => show(name, (state) => state.facts[name] ?? NaN, { format: q });
   const inWords = (name) => html("span", { class: "rope-report", "data-text": name });
-  const [layout, ropeType] = [inWords("layout"), inWords("rope_type")];
-  const second = show("pair_second", value("pair_second"));
-  const pair = readouts({
-    pair_first: { label: words.dims, value: value("pair_first"), more: [", ", second] },
-  });
+  const said = { layout: inWords("layout"), rope_type: inWords("rope_type") };
+  const beside = { pair_first: [", ", number("pair_second")] };
+  const named = (labels) =>
+    Object.entries(labels).map(([name, label]) => readout(label, said[name] ?? number(name), ...(beside[name] ?? [])));
   return {
-    facts: [
-      readout(words.ropeType, ropeType),
-      ...table({ base: words.base, head_dim: words.headDim, rotary_dim: words.rotaryDim }),
-      ...table({ attention_factor: words.attentionFactor, wavelength_fastest: words.fastest }),
-      ...table({ wavelength_slowest: words.slowest, never_turn_count: words.neverCount }),
-      ...table({ never_turn_trained: words.neverTrained }),
-      readout(words.layout, layout),
-      ...table({ layers_rotating: words.rotating, layers_still: words.still }),
-    ],
-    pair: [
-      ...pair,
-      ...table({ pair_unscaled: words.before, pair_wavelength: words.after }),
-      ...table({ pair_stretch: words.stretch, pair_turns: words.turns }),
-    ],
-    name(spec) {
-      for (const [node, said, text] of [
-        [layout, spec.layout, fill(words.layouts[spec.layout], { half: spec.rotaryDim / 2 })],
-        [ropeType, spec.type, spec.type],
-      ]) {
-        node.dataset.value = said;
-        setText(node, text);
-      }
+    ...{ facts: named(words.facts), pair: named(words.pairFacts) },
+    name({ layout, type, rotaryDim }) {
+      setText(said.layout, fill(words.layouts[layout], { half: rotaryDim / 2 }));
+      setText(said.rope_type, type);
+      said.layout.dataset.value = layout;
+      said.rope_type.dataset.value = type;
     },
   };
 }
@@ -644,7 +624,7 @@ function build(tools) {
     { label: words.examples[name] ?? name, onClick: open(text), pressed: ({ config }) => config === text },
   ]);
   const kinds = makeKinds(words, (layer_type) => set({ layer_type }));
-  const numbers = makeNumbers(words, tools);
+  const numbers = makeNumbers(words, tools.show);
   const waves = wavesPicture(words);
   let seen = null;
   const [pairSlider] = sliders({

@@ -169,7 +169,7 @@ export function shapeOf(code, model_dim, base) {
   const { low, high } = innerRange(table);
   return {
     ...{ binary, inverse, table, low, high, most: inverse.length },
-    ...(binary ? { kind: "binary", width: 1, digits: 0 } : { kind: "waves", width: 2, digits: 2 }),
+    ...{ kind: binary ? "binary" : "waves", width: binary ? 1 : 2, digits: binary ? 0 : 2 },
     least: Math.min(0, Math.floor(Math.min(...low) + 1e-9)),
     alike: high.every((most, i) => most - low[i] < 1e-6),
     // The row of any place, and of one between two.
@@ -190,10 +190,7 @@ function mapPicture(words) {
     const place = { x: GUTTER - 7, y: TOP + 2 * at + 5 };
     return { at, node: setAttributes(text("", "end", String(at)), place) };
   });
-  const heads = [
-    text("rope-sinusoid-row-label", "start", words.here),
-    text("rope-sinusoid-row-label", "end", words.there),
-  ];
+  const heads = [words.here, words.there].map((name, i) => text("rope-sinusoid-row-label", i ? "end" : "start", name));
   const bars = ["positive", "negative", "score"].map((tone) => path(`rope-sinusoid-${tone}`));
   const captions = ["", "", "rope-tone-score"].map((name, i) =>
     setAttributes(text(name, "start"), { x: GUTTER, y: BAR_TOP + i * BAR_ROW + 12 }),
@@ -234,9 +231,7 @@ function mapPicture(words) {
       });
     });
     bars.forEach((node, i) => setAttributes(node, { d: paths[i] }));
-    for (const [i, place] of [position, other].entries()) {
-      setText(captions[i], fill(words.rowCode, { position: placeOf(shape, place) }));
-    }
+    [position, other].forEach((m, i) => setText(captions[i], fill(words.rowCode, { position: placeOf(shape, m) })));
     setText(captions[2], fill(words.products[shape.kind], { inner: formatNumber(inner, shape.digits) }));
   }
 
@@ -286,7 +281,6 @@ function mapPicture(words) {
 
 const CENTER = 75;
 const RADIUS = 50;
-const FADED = { opacity: 0.4 };
 
 // The chosen hand at both places, and the turn between them.
 function clockPicture(words) {
@@ -296,20 +290,16 @@ function clockPicture(words) {
   const text = (className, anchor, content, x = 0, y = 0) =>
     setAttributes(svgText(picture, className, anchor, content), { x, y });
   svg("circle", { class: "rope-dial-back", ...at, r: RADIUS }, picture);
-  const halves = [
-    path("rope-sinusoid-negative", sectorPath(CENTER, CENTER, RADIUS, 0, TAU / 2), FADED),
-    path("rope-sinusoid-positive", sectorPath(CENTER, CENTER, RADIUS, -TAU / 2, 0), FADED),
-  ];
+  const half = (tone, from, to) =>
+    path(`rope-sinusoid-${tone}`, sectorPath(CENTER, CENTER, RADIUS, from, to), { opacity: 0.4 });
+  const halves = [half("negative", 0, TAU / 2), half("positive", -TAU / 2, 0)];
   path("rope-axis", "M19 75H131M75 19V131");
   svg("circle", { class: "rope-circle", ...at, r: RADIUS }, picture);
   const axisNames = [
     { node: text("", "end", words.cos, 150, 89), angle: -0.2 },
     { node: text("", "end", words.sin, 71, 15), angle: 1.75 },
   ];
-  const signs = [
-    text("rope-sinusoid-strong", "middle", "−1", 15, 29),
-    text("rope-sinusoid-strong", "middle", "+1", 15, 131),
-  ];
+  const signs = ["−1", "+1"].map((sign, i) => text("rope-sinusoid-strong", "middle", sign, 15, i ? 131 : 29));
   const wedge = path("rope-between");
   const [arc, arcHead] = [path("rope-turn rope-sinusoid-arc"), path("rope-turn-head rope-sinusoid-arc")];
   const hands = [1, 0].map((i) => ({
@@ -426,10 +416,8 @@ function makeSentence(words, { shape, offset, inner, low, high, position, other 
 }
 
 function makeButtons(words, buttons) {
-  const visit = (code) => (state) => {
-    const { length } = codeFrequencies({ ...state, code });
-    return { code, pair: Math.min(state.pair, length - 1) };
-  };
+  const last = (state) => codeFrequencies(state).length - 1;
+  const visit = (code) => (state) => ({ code, pair: Math.min(state.pair, last({ ...state, code })) });
   const walk = ({ position, offset }) => {
     const from = walkFrom(position, offset);
     const at = (seconds) => ({ position: from + Math.min(WALK, PACE * seconds) });
@@ -439,7 +427,7 @@ function makeButtons(words, buttons) {
   const stops = {
     walk_on: { label: words.walk, play: walk },
     fastest_hand: { label: words.fastest, visit: { pair: 0 } },
-    slowest_hand: { label: words.slowest, visit: (state) => ({ pair: codeFrequencies(state).length - 1 }) },
+    slowest_hand: { label: words.slowest, visit: (state) => ({ pair: last(state) }) },
   };
   return [buttons(Object.fromEntries(codes)), buttons(stops)];
 }
@@ -493,7 +481,7 @@ function build(tools) {
   });
 
   const box = (name, ...nodes) => html("div", { class: `rope-sinusoid-${name}` }, ...nodes);
-  const note = text(({ shape }) => words.columns[shape.kind], "p", { class: "rope-sinusoid-note" });
+  const note = text(({ shape }) => words.columns[shape.kind], "p");
   const dialNote = text(({ shape }) => words.dial[shape.kind], "p", { class: "rope-sinusoid-dial-note" });
   const swatch = [html("span", {}, "−1"), html("span", { class: "rope-sinusoid-swatch" }), html("span", {}, "+1")];
   const curveBox = html("div", {}, curve.node);
