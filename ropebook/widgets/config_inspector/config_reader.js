@@ -25,25 +25,25 @@ function refuse(code, details) {
 }
 
 // A value that keeps its rule; the words of a problem know each rule by its name.
-export function checked(key, value, name, { rules, most, smallest }) {
-  const rule = rules[name];
+export function checked(key, value, name, table) {
+  const { most, smallest } = table;
+  const rule = table.rules[name];
   const keep = (holds, broken = name) => holds || refuse("rule", { key, value, rule: broken });
   if (rule.of === "text") keep(typeof value === "string");
   if (rule.of === "boolean") keep(typeof value === "boolean");
   if (rule.of === "mapping") keep(isObject(value));
   if (rule.of === "pattern" && typeof value === "string") keep(new RegExp(`^${rule.shape}$`).test(value));
-  else if (rule.of === "pattern") checked(key, value, "count", { rules, most, smallest });
+  else if (rule.of === "pattern") checked(key, value, "count", table);
   if (rule.of === "list") {
     keep(Array.isArray(value));
     if (value.length > most.layers) refuse("entries", { key, value: value.length, most: most.layers });
-    value.forEach((entry, i) => checked(`${key}[${i}]`, entry, rule.each, { rules, most, smallest }));
+    value.forEach((entry, i) => checked(`${key}[${i}]`, entry, rule.each, table));
   }
   if (rule.of === "number" || rule.of === "integer") {
     keep(typeof value === "number" && Math.abs(value) <= most.number, "number");
     if (rule.of === "integer") keep(Number.isInteger(value));
-    keep(!("above" in rule && value <= rule.above));
-    keep(!("least" in rule && value < rule.least));
-    keep(!("most" in rule && value > rule.most));
+    // A bound that the rule does not have is undefined, and nothing is beyond it.
+    keep(!(value <= rule.above || value < rule.least || value > rule.most));
     keep(value === 0 || Math.abs(value) >= smallest, "tiny");
   }
   return value;
@@ -401,8 +401,11 @@ function reader(text, table, notes) {
     if (rotaryDim % 2 || rotaryDim < 2 || rotaryDim > headDim)
       refuse("rotaryDim", { key: "rotary_dim", value: rotaryDim, most: headDim });
     if (/dynamic|alpha/.test(type) && rotaryDim === 2) refuse("pairs", { key: "rotary_dim", type });
-    const ordered = (low, high, holds, rule) =>
-      holds || refuse("order", { key: where + high, value: spec[high], rule, other: low, otherValue: spec[low] });
+    const ordered = (low, high, rule) => {
+      const [value, otherValue] = [spec[high], spec[low]];
+      const holds = value > otherValue || (value === otherValue && rule === "at_least");
+      if (!holds) refuse("order", { key: where + high, value, rule, other: low, otherValue });
+    };
     if (type === "longrope") {
       if (spec.trained === 1) refuse("rule", { key: ORIGINAL, value: 1, rule: "above_one" });
       for (const key of ["short_factor", "long_factor"]) {
@@ -410,10 +413,9 @@ function reader(text, table, notes) {
         if (value !== wanted) refuse("length", { key: where + key, value, wanted });
       }
     }
-    if (type === "llama3")
-      ordered("low_freq_factor", "high_freq_factor", spec.high_freq_factor > spec.low_freq_factor, "greater");
+    if (type === "llama3") ordered("low_freq_factor", "high_freq_factor", "greater");
     if (type === "yarn") {
-      ordered("beta_slow", "beta_fast", spec.beta_fast >= spec.beta_slow, "at_least");
+      ordered("beta_slow", "beta_fast", "at_least");
       if (spec.base <= 1) refuse("rule", { key: "rope_theta", value: spec.base, rule: "above_one" });
       const [low, high] = yarnRamp(spec);
       if (low > high) refuse("ramp", { key: ORIGINAL, value: spec.trained, otherValue: spec.base });

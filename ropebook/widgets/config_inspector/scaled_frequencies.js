@@ -62,3 +62,6 @@ export function frequencies(spec, length) {
 
 // How many pairs turn at all, in p-RoPE.
 export const turningPairs = ({ partial_rotary_factor: share, rotaryDim }) => Math.floor((share * rotaryDim) / 2);
+
+// How many times slower each pair has become.
+export const slowdowns = ({ unscaled, inverse }) => unscaled.map((f, i) => f / inverse[i]);

@@ -1,10 +1,11 @@
 import { readout } from "../kit/controls.js";
 import { html, setAttributes, setText, svg, svgText, whenChanged, widthOf } from "../kit/dom.js";
-import { TAU, clamp, degrees, inverseFrequencies } from "../kit/math.js";
+import { TAU, clamp, degrees } from "../kit/math.js";
 import { mount } from "../kit/mount.js";
 import { arcHeadPath, polylinePath, sectorPath, spiralPoints } from "../kit/paths.js";
 import { linearScale, nowMarker } from "../kit/plot.js";
 import { fill, formatNumber, formatQuantity, tokens } from "../kit/text.js";
+import { OFFSETS, PLACES, REACH, codeFrequencies, curveOf, innerProduct, pairProducts, shapeOf } from "./codes.js";
 
 const WORDS = {
   en: {
@@ -72,9 +73,6 @@ const WORDS = {
   },
 };
 
-const PLACES = 128;
-const REACH = 64;
-const BITS = 7;
 const WALK = 24;
 const PACE = 6;
 const GUTTER = 36;
@@ -83,46 +81,6 @@ const MAP_HEIGHT = 2 * PLACES;
 const BAR_TOP = TOP + MAP_HEIGHT + 8;
 const BAR_ROW = 52;
 const BAR_HEIGHT = 30;
-const OFFSETS = Array.from({ length: 2 * REACH + 1 }, (_, i) => i - REACH);
-
-// rad per token, fastest first; the counter's bits have the hands of its waves.
-export function codeFrequencies({ code, model_dim, base }) {
-  if (code === "transformer") return inverseFrequencies(model_dim, base);
-  return Array.from({ length: BITS }, (_, i) => TAU / 2 ** (i + 1));
-}
-
-// One row of the heat map: bits as -1 and +1, or (sin, cos) side by side.
-export function codeOf(position, binary, inverse) {
-  if (binary) return inverse.map((_, i) => 2 * ((Math.floor(position) >> i) & 1) - 1);
-  return inverse.flatMap((frequency) => [Math.sin(position * frequency), Math.cos(position * frequency)]);
-}
-
-// What each pair (each bit) adds to the dot product.
-export function pairProducts(a, b, width) {
-  return Array.from({ length: a.length / width }, (_, i) => {
-    let sum = 0;
-    for (let j = width * i; j < width * (i + 1); j += 1) sum += a[j] * b[j];
-    return sum;
-  });
-}
-
-export function innerProduct(a, b) {
-  return pairProducts(a, b, a.length)[0];
-}
-
-// Least and greatest dot product of every offset, over all places on the map.
-export function innerRange(rows) {
-  const low = new Array(2 * REACH + 1).fill(Infinity);
-  const high = new Array(2 * REACH + 1).fill(-Infinity);
-  for (let m = 0; m < PLACES; m += 1) {
-    for (let i = 0; i <= 2 * REACH; i += 1) {
-      const inner = innerProduct(rows[m + REACH], rows[m + i]);
-      low[i] = Math.min(low[i], inner);
-      high[i] = Math.max(high[i], inner);
-    }
-  }
-  return { low, high };
-}
 
 // From where it stands if both rows have room, or else from the top of the map.
 export function walkFrom(position, offset) {
@@ -159,24 +117,6 @@ export function deepened(color, around) {
 export function blend(value, negative, middle, positive) {
   const end = value < 0 ? negative : positive;
   return middle.map((channel, i) => Math.round(channel + Math.abs(value) * (end[i] - channel)));
-}
-
-// All that follows from the code alone.
-export function shapeOf(code, model_dim, base) {
-  const binary = code === "binary";
-  const inverse = codeFrequencies({ code, model_dim, base });
-  const table = Array.from({ length: PLACES + 2 * REACH }, (_, i) => codeOf(i - REACH, binary, inverse));
-  const { low, high } = innerRange(table);
-  return {
-    ...{ binary, inverse, table, low, high, most: inverse.length },
-    ...{ kind: binary ? "binary" : "waves", width: binary ? 1 : 2, digits: binary ? 0 : 2 },
-    least: Math.min(0, Math.floor(Math.min(...low) + 1e-9)),
-    alike: high.every((most, i) => most - low[i] < 1e-6),
-    // The row of any place, and of one between two.
-    row: (place) => table[place + REACH] ?? codeOf(place, binary, inverse),
-    // What `whenChanged` goes by: the rest follows.
-    toJSON: () => [code, model_dim, base],
-  };
 }
 
 // The map with the rows of m and m + Δ, and below it both codes as bars and their products.
@@ -546,11 +486,6 @@ function build(tools) {
     },
     lesson: (state) => makeSentence(words, state, playing()),
   };
-}
-
-// The dot product of a place with each one around it.
-function curveOf(shape, place) {
-  return OFFSETS.map((offset) => innerProduct(shape.row(place), shape.row(place + offset)));
 }
 
 const render = mount({ words: WORDS, traits: ["code", "position", "offset", "pair", "model_dim", "base"], build });
