@@ -8,13 +8,16 @@ const ORIGINAL = "original_max_position_embeddings";
 const SHARE = "partial_rotary_factor";
 const isObject = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
 const given = (value) => value !== undefined && value !== null;
+const has = Object.hasOwn;
+const keysOf = (object, keep) => Object.keys(object).filter(keep).sort();
+const byKind = (full, sliding) => new Map(Object.entries({ full_attention: full, sliding_attention: sliding }));
 const kindOf = (local) => (local ? "sliding_attention" : "full_attention");
 
 export function same(a, b) {
   if (Array.isArray(a) && Array.isArray(b)) return a.length === b.length && a.every((v, i) => same(v, b[i]));
   if (!isObject(a) || !isObject(b)) return (a ?? null) === (b ?? null);
   const keys = Object.keys(a);
-  return keys.length === Object.keys(b).length && keys.every((key) => Object.hasOwn(b, key) && same(a[key], b[key]));
+  return keys.length === Object.keys(b).length && keys.every((key) => has(b, key) && same(a[key], b[key]));
 }
 
 function refuse(code, details) {
@@ -22,25 +25,25 @@ function refuse(code, details) {
 }
 
 // A value that keeps its rule; the words of a problem know each rule by its name.
-export function checked(key, value, name, { rules, most, smallest }) {
-  const rule = rules[name];
+export function checked(key, value, name, table) {
+  const { most, smallest } = table;
+  const rule = table.rules[name];
   const keep = (holds, broken = name) => holds || refuse("rule", { key, value, rule: broken });
   if (rule.of === "text") keep(typeof value === "string");
   if (rule.of === "boolean") keep(typeof value === "boolean");
   if (rule.of === "mapping") keep(isObject(value));
   if (rule.of === "pattern" && typeof value === "string") keep(new RegExp(`^${rule.shape}$`).test(value));
-  else if (rule.of === "pattern") checked(key, value, "count", { rules, most, smallest });
+  else if (rule.of === "pattern") checked(key, value, "count", table);
   if (rule.of === "list") {
     keep(Array.isArray(value));
     if (value.length > most.layers) refuse("entries", { key, value: value.length, most: most.layers });
-    value.forEach((entry, i) => checked(`${key}[${i}]`, entry, rule.each, { rules, most, smallest }));
+    value.forEach((entry, i) => checked(`${key}[${i}]`, entry, rule.each, table));
   }
   if (rule.of === "number" || rule.of === "integer") {
     keep(typeof value === "number" && Math.abs(value) <= most.number, "number");
     if (rule.of === "integer") keep(Number.isInteger(value));
-    keep(!("above" in rule && value <= rule.above));
-    keep(!("least" in rule && value < rule.least));
-    keep(!("most" in rule && value > rule.most));
+    // A bound that the rule does not have is undefined, and nothing is beyond it.
+    keep(!(value <= rule.above || value < rule.least || value > rule.most));
     keep(value === 0 || Math.abs(value) >= smallest, "tiny");
   }
   return value;
@@ -59,7 +62,7 @@ function agreed(said, code = "disagree") {
 // What the part about text says of rotation; what stands around it must agree.
 function textPart(whole, table) {
   const aboutRotation = new RegExp(table.about_rotation, "i");
-  const known = (key) => Object.hasOwn(table.keys, key);
+  const known = (key) => has(table.keys, key);
   const name = table.text_parts.find((key) => given(whole[key]));
   let text = whole;
   if (name) {
@@ -80,7 +83,7 @@ function flat(part, path, table) {
   const types = ["rope_type", "type"].filter((name) => given(part?.[name]));
   const meant = types.map((name) => {
     const value = checked(`${path}${name}`, part[name], "text", table);
-    return Object.hasOwn(table.aliases, value) ? table.aliases[value] : value;
+    return has(table.aliases, value) ? table.aliases[value] : value;
   });
   if (types.length === 2 && meant[0] !== meant[1]) {
     refuse("disagree", { key: `${path}rope_type`, value: meant[0], other: `${path}type`, otherValue: meant[1] });
@@ -92,9 +95,7 @@ function flat(part, path, table) {
 }
 
 function merged(first, second, path, otherPath) {
-  for (const key of Object.keys(first)
-    .filter((name) => Object.hasOwn(second, name))
-    .sort()) {
+  for (const key of keysOf(first, (name) => has(second, name))) {
     const [value, otherValue] = [first[key], second[key]];
     if (!same(value, otherValue)) refuse("disagree", { key: path + key, value, other: otherPath + key, otherValue });
   }
@@ -108,8 +109,7 @@ function reader(text, table, notes) {
   }
   const model = text.model_type ?? null;
   const types = table.model_types;
-  const is = (group) =>
-    Array.isArray(types[group]) ? types[group].includes(model) : Object.hasOwn(types[group], model);
+  const is = (group) => (Array.isArray(types[group]) ? types[group].includes(model) : has(types[group], model));
   const known = is("interleaved") || is("half");
   const orDefault = (key) => text[key] ?? table.defaults[key];
   const note = (code, key, details) => notes.push({ code, key, ...details });
@@ -140,12 +140,8 @@ function reader(text, table, notes) {
       refuse("scaledByDefault", { key: "rope_parameters", value: model });
     const local = text.rope_local_base_freq ?? text.local_rope_theta;
     if (is("two_bases") || given(local)) return twoBases(entry, local);
-    const base = Object.hasOwn(entry, "rope_theta") ? { rope_theta: entry.rope_theta } : {};
-    if (is("one_base_scaled"))
-      return new Map([
-        ["full_attention", entry],
-        ["sliding_attention", base],
-      ]);
+    const base = has(entry, "rope_theta") ? { rope_theta: entry.rope_theta } : {};
+    if (is("one_base_scaled")) return byKind(entry, base);
     return new Map([[null, entry]]);
   }
 
@@ -161,8 +157,8 @@ function reader(text, table, notes) {
     // What stands outside must be said again by one of the sets.
     const outside = { ...old, ...(given(text.rope_theta) ? { rope_theta: text.rope_theta } : {}) };
     for (const [key, value] of Object.entries(outside)) {
-      if (key === "rope_theta" && inside.some((entry) => !Object.hasOwn(entry, key))) continue;
-      const repeats = (entry) => Object.hasOwn(entry, key) && same(entry[key], value);
+      if (key === "rope_theta" && inside.some((entry) => !has(entry, key))) continue;
+      const repeats = (entry) => has(entry, key) && same(entry[key], value);
       if (!inside.some(repeats)) refuse("outside", { key, value });
     }
     return entries;
@@ -176,15 +172,11 @@ function reader(text, table, notes) {
     if (bert && given(text.global_rope_theta)) {
       entry = merged(entry, { rope_theta: text.global_rope_theta }, path, "global_");
     }
-    if (!Object.hasOwn(entry, "rope_theta") && !given(text.rope_theta) && defaults) {
+    if (!has(entry, "rope_theta") && !given(text.rope_theta) && defaults) {
       entry = { ...entry, rope_theta: assume("rope_theta of full_attention", defaults[0]) };
     }
     const local = written ?? assume(bert ? "local_rope_theta" : "rope_local_base_freq", defaults[1]);
-    const sliding = { ...(bert ? entry : {}), rope_theta: local };
-    return new Map([
-      ["full_attention", entry],
-      ["sliding_attention", sliding],
-    ]);
+    return byKind(entry, { ...(bert ? entry : {}), rope_theta: local });
   }
 
   checkThatItRotates();
@@ -200,9 +192,7 @@ function reader(text, table, notes) {
   }
 
   function noteUnreadKeys() {
-    const unread = new Set(
-      Object.keys(text).filter((key) => !Object.hasOwn(table.keys, key) && given(text[key]) && text[key] !== false),
-    );
+    const unread = new Set(keysOf(text, (key) => !has(table.keys, key) && given(text[key]) && text[key] !== false));
     for (const [key, models] of Object.entries(table.read_by)) {
       const isWhatItDoes = key === "rope_interleave" && is("interleaved") && text[key];
       if (known && !models.includes(model) && given(text[key]) && !isWhatItDoes) unread.add(key);
@@ -221,24 +211,21 @@ function reader(text, table, notes) {
     return "half";
   }
 
-  const ofAType = new Set(
-    Object.values(table.rope_types).flatMap((part) => Object.keys({ ...part.required, ...part.optional })),
-  );
+  const rulesOf = (type) => ({ ...table.rope_types[type].required, ...table.rope_types[type].optional });
+  const ofAType = new Set(Object.keys(table.rope_types).flatMap((type) => Object.keys(rulesOf(type))));
 
   function ropeType(entry, where) {
     const { rope_type: value } = entry;
     if (!given(value)) {
-      const lost = Object.keys(entry)
-        .filter((key) => ofAType.has(key))
-        .sort();
+      const lost = keysOf(entry, (key) => ofAType.has(key));
       if (lost.length) refuse("lost", { key: lost[0], keys: lost.map((key) => where + key) });
       return "default";
     }
     if (value === "dynamic" && given(entry.alpha)) return "ntk_alpha"; // HunYuan's files call it dynamic
-    if (Object.hasOwn(table.unsupported_types, value)) {
+    if (has(table.unsupported_types, value)) {
       refuse("unsupportedType", { key: "rope_type", value, why: table.unsupported_types[value] });
     }
-    if (!Object.hasOwn(table.rope_types, value)) {
+    if (!has(table.rope_types, value)) {
       refuse("type", { key: `${where}rope_type`, value, known: Object.keys(table.rope_types) });
     }
     return value;
@@ -246,29 +233,22 @@ function reader(text, table, notes) {
 
   // The entry's keys that are read, each by its rule; the others are noted or refused.
   function checkedEntry(entry, type, where) {
-    const { required, optional } = table.rope_types[type];
-    const rules = { ...table.common, ...required, ...optional };
-    for (const key of Object.keys(entry)
-      .filter((name) => !Object.hasOwn(rules, name))
-      .sort()) {
-      if (Object.hasOwn(table.not_of_the_tables, key)) note("aside", key, { why: table.not_of_the_tables[key] });
+    const rules = { ...table.common, ...rulesOf(type) };
+    for (const key of keysOf(entry, (name) => !has(rules, name))) {
+      if (has(table.not_of_the_tables, key)) note("aside", key, { why: table.not_of_the_tables[key] });
       else if (type === "default" && ofAType.has(key)) refuse("lost", { key, keys: [where + key] });
       else if (ofAType.has(key)) note("no_effect", key, { type });
       else refuse("unknown", { key: where + key, type, known: Object.keys(rules).sort() });
     }
     rules[ORIGINAL] = "count";
-    const read = Object.entries(entry)
-      .filter(([key]) => Object.hasOwn(rules, key))
-      .sort(([a], [b]) => (a < b ? -1 : 1));
+    const read = keysOf(entry, (key) => has(rules, key)).map((key) => [key, entry[key]]);
     for (const [key, value] of read) if (given(value)) checked(where + key, value, rules[key], table);
     return Object.fromEntries(read);
   }
 
   function checkMissing(entry, type, original, maxSeqLen, where) {
-    const isThere = (key) => Object.hasOwn(entry, key) || (key === ORIGINAL && given(original));
-    const missing = Object.keys(table.rope_types[type].required)
-      .filter((key) => !isThere(key))
-      .sort();
+    const isThere = (key) => has(entry, key) || (key === ORIGINAL && given(original));
+    const missing = keysOf(table.rope_types[type].required, (key) => !isThere(key));
     if (missing.length) refuse("missing", { key: missing[0], keys: missing.map((key) => where + key), type });
     if (given(maxSeqLen)) return;
     const ratio = table.ratio_of_lengths.includes(type) && !given(entry.factor);
@@ -278,14 +258,14 @@ function reader(text, table, notes) {
 
   // What the type computes with, defaults included.
   function options(entry, type, maxSeqLen, original, where) {
-    const { required, optional, defaults } = table.rope_types[type];
+    const { defaults } = table.rope_types[type];
     const found = {};
-    for (const key of Object.keys({ ...required, ...optional }).sort()) {
-      if (key !== ORIGINAL) found[key] = entry[key] ?? defaults[key] ?? null;
+    for (const key of keysOf(rulesOf(type), (name) => name !== ORIGINAL)) {
+      found[key] = entry[key] ?? defaults[key] ?? null;
     }
     if (table.ratio_of_lengths.includes(type) && !given(found.factor)) {
       const ratio = maxSeqLen / original;
-      found.factor = checked(`${where}factor`, ratio, { ...required, ...optional }.factor, table);
+      found.factor = checked(`${where}factor`, ratio, rulesOf(type).factor, table);
       assume("factor", ratio, "ratio");
     }
     if (type === "yarn" && given(found.attention_factor)) {
@@ -300,7 +280,7 @@ function reader(text, table, notes) {
 
   function base(entry, where) {
     const said = [[`${where}rope_theta`, entry.rope_theta]];
-    if (entries.has(null) || !Object.hasOwn(entry, "rope_theta")) {
+    if (entries.has(null) || !has(entry, "rope_theta")) {
       said.push(...table.spellings.base.map((key) => [key, text[key]]));
     }
     if (is("half_a_head")) said.push(["10000 * rope_ratio", table.defaults.rope_theta * orDefault("rope_ratio")]);
@@ -324,12 +304,9 @@ function reader(text, table, notes) {
     const width = given(latent) ? headDim + (text.qk_nope_head_dim ?? 0) : headDim;
     const said = [];
     for (const key of table.spellings.share) {
-      for (const [prefix, part] of [
-        [where, entry],
-        ["", text],
-      ]) {
-        const share = part[key];
-        if (given(share)) said.push([prefix + key, share === 1 ? headDim : Math.trunc(width * share)]);
+      for (const part of [entry, text]) {
+        const [name, share] = [part === entry ? where + key : key, part[key]];
+        if (given(share)) said.push([name, share === 1 ? headDim : Math.trunc(width * share)]);
       }
     }
     const fallback = lookUp("rotary_dims");
@@ -424,8 +401,11 @@ function reader(text, table, notes) {
     if (rotaryDim % 2 || rotaryDim < 2 || rotaryDim > headDim)
       refuse("rotaryDim", { key: "rotary_dim", value: rotaryDim, most: headDim });
     if (/dynamic|alpha/.test(type) && rotaryDim === 2) refuse("pairs", { key: "rotary_dim", type });
-    const ordered = (low, high, holds, rule) =>
-      holds || refuse("order", { key: where + high, value: spec[high], rule, other: low, otherValue: spec[low] });
+    const ordered = (low, high, rule) => {
+      const [value, otherValue] = [spec[high], spec[low]];
+      const holds = value > otherValue || (value === otherValue && rule === "at_least");
+      if (!holds) refuse("order", { key: where + high, value, rule, other: low, otherValue });
+    };
     if (type === "longrope") {
       if (spec.trained === 1) refuse("rule", { key: ORIGINAL, value: 1, rule: "above_one" });
       for (const key of ["short_factor", "long_factor"]) {
@@ -433,10 +413,9 @@ function reader(text, table, notes) {
         if (value !== wanted) refuse("length", { key: where + key, value, wanted });
       }
     }
-    if (type === "llama3")
-      ordered("low_freq_factor", "high_freq_factor", spec.high_freq_factor > spec.low_freq_factor, "greater");
+    if (type === "llama3") ordered("low_freq_factor", "high_freq_factor", "greater");
     if (type === "yarn") {
-      ordered("beta_slow", "beta_fast", spec.beta_fast >= spec.beta_slow, "at_least");
+      ordered("beta_slow", "beta_fast", "at_least");
       if (spec.base <= 1) refuse("rule", { key: "rope_theta", value: spec.base, rule: "above_one" });
       const [low, high] = yarnRamp(spec);
       if (low > high) refuse("ramp", { key: ORIGINAL, value: spec.trained, otherValue: spec.base });
@@ -464,7 +443,7 @@ function reader(text, table, notes) {
       { type, written: chosen.rope_type, maxSeqLen, original },
       options(entry, type, maxSeqLen, original, where),
     );
-    spec.trained = Object.hasOwn(table.rope_types[type].required, ORIGINAL) ? original : null;
+    spec.trained = has(table.rope_types[type].required, ORIGINAL) ? original : null;
     [spec.headDim, spec.rotaryDim] = widths(entry, type, layerType, where);
     spec.base = base(entry, where);
     spec.layers = layers(layerType);

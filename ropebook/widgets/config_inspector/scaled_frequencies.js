@@ -1,4 +1,4 @@
-import { TAU, clamp } from "../kit/math.js";
+import { TAU, clamp, inverseFrequencies } from "../kit/math.js";
 
 // What ropelib/scaling.py computes, for the picture, which has no Python to ask.
 
@@ -23,8 +23,7 @@ export function shownLength(spec, seqLen) {
 // rad per token of every pair before and after scaling, and what cos and sin are multiplied by.
 export function frequencies(spec, length) {
   const { type, base, rotaryDim, factor, trained } = spec;
-  const powers = (b) => Array.from({ length: rotaryDim / 2 }, (_, i) => b ** ((-2 * i) / rotaryDim));
-  const unscaled = powers(base);
+  const unscaled = inverseFrequencies(rotaryDim, base);
   const blend = (slowed) =>
     unscaled.map((f, i) => {
       const share = clamp(slowed(f, i), 0, 1);
@@ -36,14 +35,10 @@ export function frequencies(spec, length) {
     const turning = turningPairs(spec);
     inverse = blend(() => 1).map((f, i) => (i < turning ? f : 0));
   }
-  if (type === "dynamic") {
-    const growth = (factor * Math.max(length, spec.maxSeqLen)) / spec.maxSeqLen - (factor - 1);
-    grownBase = base * growth ** (rotaryDim / (rotaryDim - 2));
-    inverse = powers(grownBase);
-  }
-  if (type === "ntk_alpha") {
-    grownBase = base * spec.alpha ** (rotaryDim / (rotaryDim - 2));
-    inverse = powers(grownBase);
+  if (type === "dynamic" || type === "ntk_alpha") {
+    const stretched = (factor * Math.max(length, spec.maxSeqLen)) / spec.maxSeqLen - (factor - 1);
+    grownBase = base * (type === "dynamic" ? stretched : spec.alpha) ** (rotaryDim / (rotaryDim - 2));
+    inverse = inverseFrequencies(rotaryDim, grownBase);
   }
   if (type === "llama3") {
     const { low_freq_factor: low, high_freq_factor: high } = spec;
@@ -67,3 +62,6 @@ export function frequencies(spec, length) {
 
 // How many pairs turn at all, in p-RoPE.
 export const turningPairs = ({ partial_rotary_factor: share, rotaryDim }) => Math.floor((share * rotaryDim) / 2);
+
+// How many times slower each pair has become.
+export const slowdowns = ({ unscaled, inverse }) => unscaled.map((f, i) => f / inverse[i]);

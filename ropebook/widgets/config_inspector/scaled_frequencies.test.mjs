@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { frequencies, shownLength, turningPairs, yarnScale } from "./scaled_frequencies.js";
+import { frequencies, shownLength, slowdowns, turningPairs, yarnScale } from "./scaled_frequencies.js";
 
 const near = (actual, expected) => assert.ok(Math.abs(actual - expected) < 1e-9, `${actual} is not ${expected}`);
 const plain = { type: "default", base: 10000, rotaryDim: 8, maxSeqLen: 4096, trained: null, factor: null };
@@ -66,4 +66,8 @@ test("0 stands for the longest length, and only where length matters", () => {
   assert.equal(shownLength({ type: "yarn", maxSeqLen: 9 }, 20), 9);
   assert.equal(shownLength({ type: "yarn", maxSeqLen: null, trained: 5 }, 20), null);
   assert.equal(shownLength({ type: "longrope", maxSeqLen: null, trained: 5 }, 0), 5);
+});
+
+test("a pair is slowed by the ratio of its frequencies, and one at rest without end", () => {
+  assert.deepEqual(slowdowns({ unscaled: [1, 0.5, 0.1], inverse: [1, 0.25, 0] }), [1, 2, Infinity]);
 });

@@ -1,13 +1,12 @@
-import { OWN_KEYS, button, readout, report, slider } from "../kit/controls.js";
-import { announcer, html, setAttributes, setText, svg, widgetRoot } from "../kit/dom.js";
+import { IN_POWERS_OF_TWO, OWN_KEYS, button, readout, slider } from "../kit/controls.js";
+import { html, setAttributes, setText, whenChanged } from "../kit/dom.js";
 import { TAU, clamp } from "../kit/math.js";
-import { commit, frameScheduler, watch } from "../kit/motion.js";
-import { polylinePath } from "../kit/paths.js";
-import { linearScale } from "../kit/plot.js";
-import { fill, formatQuantity, pickWords, superscript } from "../kit/text.js";
-import { readConfig, same } from "./config_reader.js";
+import { mount } from "../kit/mount.js";
+import { fill, formatQuantity } from "../kit/text.js";
+import { readConfig } from "./config_reader.js";
 import { parseJson } from "./json_places.js";
-import { frequencies, shownLength, turningPairs } from "./scaled_frequencies.js";
+import { frequencies, shownLength, slowdowns, turningPairs } from "./scaled_frequencies.js";
+import { PLOT, makeLegend, wavesPicture } from "./waves_picture.js";
 
 export const WORDS = {
   en: {
@@ -43,9 +42,11 @@ export const WORDS = {
     verdictAll: "<b>Every pair</b> completes a turn within {length} tokens: {pairs} of {pairs}.",
     noScaling: "Nothing is scaled: each pair turns as fast as the base says.",
     linear: "Every pair is slowed {factor} times, the fast ones as well.",
-    untouched: "{range}, up to {to} tokens a turn: untouched.",
-    blended: "{range}, {from} to {to} tokens a turn: blended.",
-    slowed: "{range}, from {from} tokens a turn: slowed {factor} times.",
+    ranges: {
+      untouched: "{range}, up to {to} tokens a turn: untouched.",
+      blended: "{range}, {from} to {to} tokens a turn: blended.",
+      slowed: "{range}, from {from} tokens a turn: slowed {factor} times.",
+    },
     pairRange: "Pairs {first} to {last}",
     pairOne: "Pair {first}",
     dynamicRest: "Up to {max} tokens nothing is scaled; in a longer text the base grows with its length.",
@@ -58,26 +59,30 @@ export const WORDS = {
     attention: "cos and sin are multiplied by {factor}, so a score by {score}.",
     partial: "Only {rotary} of {head} dimensions rotate.",
     nopeLayers: "{count} of {total} layers do not rotate at all.",
-    layout: "layout",
     layouts: { half: "half (i, i + {half})", interleaved: "interleaved (2i, 2i + 1)" },
-    headDim: "head_dim",
-    rotaryDim: "rotary_dim",
-    base: "base",
-    ropeType: "rope type",
-    attentionFactor: "attention factor",
-    fastest: "fastest turn, tokens",
-    slowest: "slowest turn, tokens",
-    neverCount: "short of a turn",
-    neverTrained: "short of it in training",
-    rotating: "layers that rotate so",
-    still: "layers that never rotate",
+    facts: {
+      rope_type: "rope type",
+      base: "base",
+      head_dim: "head_dim",
+      rotary_dim: "rotary_dim",
+      attention_factor: "attention factor",
+      wavelength_fastest: "fastest turn, tokens",
+      wavelength_slowest: "slowest turn, tokens",
+      never_turn_count: "short of a turn",
+      never_turn_trained: "short of it in training",
+      layout: "layout",
+      layers_rotating: "layers that rotate so",
+      layers_still: "layers that never rotate",
+    },
+    pairFacts: {
+      pair_first: "dimensions",
+      pair_unscaled: "before scaling",
+      pair_wavelength: "a turn, tokens",
+      pair_stretch: "slowed",
+      pair_turns: "turns in context",
+    },
     unknown: "not said",
     none: "none",
-    dims: "dimensions",
-    before: "before scaling",
-    after: "a turn, tokens",
-    stretch: "slowed",
-    turns: "turns in context",
     times: "{value} ×",
     of: "{count} of {total}",
     place: "Line {line}, column {column}: {reason}.",
@@ -252,36 +257,113 @@ export function inspect(text, layerType, seqLen, table) {
   return { ...result, notes, warnings, length, ...frequencies(result.spec, length) };
 }
 
-// ---- the picture ----
+// ---- in words ----
 
-const PLOT = { left: 46, right: 8, top: 16, height: 210, gap: 40, stretch: 74, bottom: 36 };
+const q = formatQuantity;
+const finitely = (words, value) => (Number.isFinite(value) ? q(value) : words.endless);
 
-function render({ model, el }) {
-  const words = pickWords(WORDS, document.documentElement.lang);
-  const examples = model.get("examples");
-  const table = model.get("rules");
-  let chosenPair = null;
-  let state = null;
-  let timer = null;
-  let drawn = "";
+// Sentences and their values: how many pairs turn, what was done to them, and what else is unusual.
+export function verdictParts(words, seen) {
+  const { spec, inverse, length, attentionFactor } = seen;
+  const never = neverTurn(inverse, length).length;
+  const count = length === null ? words.verdictOpen : never ? words.verdict : words.verdictAll;
+  const parts = [[count, { never, pairs: inverse.length, length: length === null ? "" : q(length) }]];
+  parts.push(...scalingParts(words, seen));
+  if (attentionFactor !== 1) {
+    parts.push([words.attention, { factor: q(attentionFactor), score: q(attentionFactor ** 2) }]);
+  }
+  if (spec.rotaryDim < spec.headDim) parts.push([words.partial, { rotary: spec.rotaryDim, head: spec.headDim }]);
+  const { still, total } = spec.layers;
+  if (still.length) parts.push([words.nopeLayers, { count: still.length, total }]);
+  return parts;
+}
 
-  // Texts come from the reader's paste, so they are set as text and never as HTML.
-  const boldText = (sentence, values) =>
-    sentence.split(/<b>|<\/b>/).map((piece, i) => (i % 2 ? html("b", {}, fill(piece, values)) : fill(piece, values)));
+function scalingParts(words, seen) {
+  const { spec, unscaled, inverse, length, grownBase } = seen;
+  const slowed = slowdowns(seen);
+  const [low, high] = [Math.min(...slowed), Math.max(...slowed)];
+  const linear = [words.linear, { factor: q(spec.factor) }];
+  if (spec.type === "default" || (spec.type !== "proportional" && high === 1 && low === 1)) {
+    return [spec.type === "dynamic" ? [words.dynamicRest, { max: q(spec.maxSeqLen) }] : [words.noScaling, {}]];
+  }
+  if (spec.type === "linear") return [linear];
+  if (/dynamic|alpha/.test(spec.type)) return [[words.dynamic, { base: q(grownBase), factor: q(high) }]];
+  if (spec.type === "longrope") {
+    const sentence = length > spec.trained ? words.longropeLong : words.longropeShort;
+    return [[sentence, { original: q(spec.trained), low: q(low), high: q(high) }]];
+  }
+  if (spec.type === "proportional") {
+    const turning = turningPairs(spec);
+    const still = inverse.length - turning;
+    return [...(still ? [[words.proportional, { turning, still }]] : []), ...(spec.factor === 1 ? [] : [linear])];
+  }
+  const { most, ...found } = bands(slowed);
+  return Object.entries(words.ranges).flatMap(([name, sentence]) => {
+    if (!found[name]) return [];
+    const [first, last] = found[name];
+    const range = fill(first === last ? words.pairOne : words.pairRange, { first, last });
+    return [[sentence, { range, from: q(TAU / unscaled[first]), to: q(TAU / unscaled[last]), factor: q(most) }]];
+  });
+}
 
-  const setConfig = (config) => {
-    clearTimeout(timer);
-    timer = null;
-    if (config === model.get("config")) return;
-    const { layerTypes, problems } = inspect(config, "", 0, table);
-    const kind = model.get("layer_type");
-    const gone = problems[0]?.table !== "reasons" && kind && !layerTypes.includes(kind);
-    commit(model, { config, ...(gone ? { layer_type: "" } : {}) });
+// The numbers of the page, and how they are written if not as quantities.
+export function factsOf(words, { spec, inverse, unscaled, length, attentionFactor }) {
+  const waves = inverse.map((f) => TAU / f);
+  const [fastest, slowest] = [Math.min(...waves), Math.max(...waves)];
+  const { total, rotating, still } = spec.layers;
+  const of = (count, all) => [count, fill(words.of, { count, total: all })];
+  const short = (frequency, within) => of(neverTurn(frequency, within).length, inverse.length);
+  const unknown = [NaN, words.unknown];
+  return {
+    ...{ head_dim: spec.headDim, rotary_dim: spec.rotaryDim, base: spec.base, attention_factor: attentionFactor },
+    wavelength_fastest: [fastest, finitely(words, fastest)],
+    wavelength_slowest: [slowest, finitely(words, slowest)],
+    never_turn_count: length === null ? unknown : short(inverse, length),
+    never_turn_trained: spec.trained ? short(unscaled, spec.trained) : unknown,
+    layers_still: total === null ? unknown : [still.length, still.length ? shortList(still) : words.none],
+    layers_rotating: rotating ? of(rotating.length, total) : unknown,
   };
+}
+
+export function pairFactsOf(words, { spec, inverse, unscaled, length }, i) {
+  const half = spec.rotaryDim / 2;
+  const [first, second] = spec.layout === "half" ? [i, i + half] : [2 * i, 2 * i + 1];
+  const [wave, slowed] = [TAU / inverse[i], unscaled[i] / inverse[i]];
+  const times = Number.isFinite(slowed) ? fill(words.times, { value: q(slowed) }) : words.endless;
+  return {
+    pair_first: [first, String(first)],
+    pair_second: [second, String(second)],
+    pair_unscaled: TAU / unscaled[i],
+    pair_wavelength: [wave, finitely(words, wave)],
+    pair_stretch: [slowed, times],
+    pair_turns: length === null ? [NaN, words.unknown] : (length * inverse[i]) / TAU,
+  };
+}
+
+// ---- what a reader types ----
+
+// Where the text stands, what is wrong with it, and what its reader may wonder at.
+function makeEditor(words, { table, onText }) {
   const id = `rope-config-${Math.random().toString(36).slice(2)}`;
   const box = html("textarea", {
     ...{ id, class: "rope-config-text", rows: 16, spellcheck: "false", autocapitalize: "off", autocomplete: "off" },
     ...{ "data-control": "config", "aria-describedby": `${id}-problems`, ...OWN_KEYS },
+  });
+  const problemBox = html("div", { class: "rope-config-problems", id: `${id}-problems`, "data-text": "problems" });
+  const warningList = html("ul", { class: "rope-config-warnings", "data-text": "warnings" });
+  let timer = null;
+  const stop = () => {
+    clearTimeout(timer);
+    timer = null;
+  };
+  const take = () => {
+    stop();
+    onText(box.value);
+  };
+  // An alert that comes with its text is spoken; one that stays the same is not spoken again.
+  const showProblems = whenChanged((sentences) => {
+    const alert = html("div", { role: "alert" }, ...sentences.map((sentence) => html("p", {}, sentence)));
+    problemBox.replaceChildren(...(sentences.length ? [alert] : []));
   });
   // The browser itself would take seconds to lay out a text that nobody will read.
   box.addEventListener("beforeinput", (event) => {
@@ -293,465 +375,191 @@ function render({ model, el }) {
   box.addEventListener("input", () => {
     clearTimeout(timer);
     // A reader in the middle of a word has made no mistake yet.
-    timer = setTimeout(() => setConfig(box.value), 350);
+    timer = setTimeout(take, 350);
   });
-  box.addEventListener("change", () => setConfig(box.value));
+  box.addEventListener("change", take);
+  return {
+    nodes: [html("label", { for: id }, words.text), box, problemBox],
+    ...{ warningList, stop },
+    show(config) {
+      if (timer === null && box.value !== config) box.value = config;
+    },
+    judge({ problems, warnings }) {
+      const hints = warnings.map((warning) => tell(words, { ...warning, table: "warnings" }));
+      showProblems(problems.map((problem) => tell(words, problem)));
+      warningList.replaceChildren(...hints.map((hint) => html("li", {}, hint)));
+      warningList.hidden = !hints.length;
+      setAttributes(box, { "aria-invalid": problems.length > 0 });
+    },
+  };
+}
 
-  const exampleButtons = Object.entries(examples).map(([name, config]) => ({
-    config,
-    ...button({
-      name: `example_${name}`,
-      label: words.examples[name] ?? name,
-      onClick: () => {
-        clearTimeout(timer);
-        timer = null;
-        chosenPair = null;
-        commit(model, { config, layer_type: "", seq_len: 0 });
-      },
-    }),
-  }));
-  const kinds = html("div", { class: "rope-row", role: "group", "aria-label": words.layerType });
-  const kindBox = html(
-    "div",
-    { class: "rope-config-kinds" },
-    html("span", { class: "rope-readout-label" }, words.layerType),
-    kinds,
-  );
-  let kindButtons = [];
-
-  const problemBox = html("div", { class: "rope-config-problems", id: `${id}-problems`, "data-text": "problems" });
-  const warningList = html("ul", { class: "rope-config-warnings", "data-text": "warnings" });
-
-  const lengthSlider = slider({
-    name: "seq_len",
-    label: words.seqLen,
-    tone: "position",
-    min: 7,
-    max: 17,
-    step: 0.05,
-    toInput: (length) => Math.log2(length),
-    fromInput: (power) => 2 ** power,
-    format: formatQuantity,
-    onInput: (length) => commit(model, { seq_len: clamp(Math.round(length), 1, longest(state.spec)) }),
+// A button for each kind of layer, where there are several.
+function makeKinds(words, onKind) {
+  const row = html("div", { class: "rope-row", role: "group", "aria-label": words.layerType });
+  const title = html("span", { class: "rope-readout-label" }, words.layerType);
+  const node = html("div", { class: "rope-config-kinds" }, title, row);
+  const makeButtons = whenChanged((kinds) => {
+    const made = kinds.map((kind) => ({
+      kind,
+      ...button({ name: `layer_type_${kind}`, label: kind, onClick: () => onKind(kind) }),
+    }));
+    row.replaceChildren(...made.map((one) => one.node));
+    return made;
   });
-  const longest = (spec) =>
-    (spec.maxSeqLen ?? 4 * spec.trained) * (spec.type === "dynamic" ? Math.max(2, spec.factor) : 1);
-  const pairSlider = slider({
-    name: "pair",
-    label: words.pair,
-    tone: "angle",
-    min: 0,
-    max: 63,
-    format: String,
-    onInput: (pair) => {
-      chosenPair = pair;
-      schedule();
+  const show = ({ layerTypes, layerType }) => {
+    node.hidden = layerTypes.length < 2;
+    for (const { kind, update } of makeButtons(layerTypes)) update(kind === layerType);
+  };
+  return { node, show };
+}
+
+// Texts come from the reader's paste, so they are set as text and never as HTML.
+function boldText(sentence, values) {
+  const pieces = sentence.split(/<b>|<\/b>/).map((piece) => fill(piece, values));
+  return pieces.map((piece, i) => (i % 2 ? html("b", {}, piece) : piece));
+}
+
+// ---- the widget ----
+
+const longest = ({ maxSeqLen, trained, type, factor }) =>
+  (maxSeqLen ?? 4 * trained) * (type === "dynamic" ? Math.max(2, factor) : 1);
+const dependsOnLength = (spec) => spec?.type === "dynamic" || spec?.type === "longrope";
+
+// The numbers of the model and of a pair. What is said in words has a `data-text`; `data-report` is
+// for numbers.
+function makeNumbers(words, show) {
+  const number = (name) => show(name, (state) => state.facts[name] ?? NaN, { format: q });
+  const inWords = (name) => html("span", { class: "rope-report", "data-text": name });
+  const said = { layout: inWords("layout"), rope_type: inWords("rope_type") };
+  const beside = { pair_first: [", ", number("pair_second")] };
+  const named = (labels) =>
+    Object.entries(labels).map(([name, label]) => readout(label, said[name] ?? number(name), ...(beside[name] ?? [])));
+  return {
+    ...{ facts: named(words.facts), pair: named(words.pairFacts) },
+    name({ layout, type, rotaryDim }) {
+      setText(said.layout, fill(words.layouts[layout], { half: rotaryDim / 2 }));
+      setText(said.rope_type, type);
+      said.layout.dataset.value = layout;
+      said.rope_type.dataset.value = type;
+    },
+  };
+}
+
+function build(tools) {
+  const { words, model, lesson, say, state: current, set, redraw, sliders, buttons } = tools;
+  const table = model.get("rules");
+  let chosen = null;
+  const choose = (pair) => {
+    if (pair === chosen) return;
+    chosen = pair;
+    redraw();
+  };
+  const editor = makeEditor(words, {
+    table,
+    onText(config) {
+      const { config: old, layer_type: kind } = current();
+      if (config === old) return;
+      const { layerTypes, problems } = inspect(config, "", 0, table);
+      const gone = problems[0]?.table !== "reasons" && kind && !layerTypes.includes(kind);
+      set({ config, ...(gone ? { layer_type: "" } : {}) });
+    },
+  });
+  const open = (config) => () => {
+    editor.stop();
+    chosen = null;
+    set({ config, layer_type: "", seq_len: 0 });
+  };
+  const examples = Object.entries(model.get("examples")).map(([name, text]) => [
+    `example_${name}`,
+    { label: words.examples[name] ?? name, onClick: open(text), pressed: ({ config }) => config === text },
+  ]);
+  const kinds = makeKinds(words, (layer_type) => set({ layer_type }));
+  const numbers = makeNumbers(words, tools.show);
+  const waves = wavesPicture(words);
+  let seen = null;
+  const [pairSlider] = sliders({
+    pair: {
+      ...{ label: words.pair, tone: "angle", min: 0, max: 63, format: String, onInput: choose },
+      limit: ({ spec, inverse }) => (spec ? inverse.length - 1 : 63),
     },
   });
 
-  const reports = Object.fromEntries(
-    [
-      ...["head_dim", "rotary_dim", "base", "attention_factor"],
-      ...["wavelength_fastest", "wavelength_slowest", "never_turn_count", "never_turn_trained"],
-      ...[
-        "layers_still",
-        "layers_rotating",
-        "pair_first",
-        "pair_second",
-        "pair_unscaled",
-        "pair_wavelength",
-        "pair_stretch",
-      ],
-      "pair_turns",
-    ].map((name) => [name, report(name)]),
-  );
-  reports.layers_still.node.classList.add("rope-config-wrap");
-  // What is said in words has a `data-text`; `data-report` is for numbers.
-  const inWords = (name) => html("span", { class: "rope-report rope-config-wrap", "data-text": name });
-  const [layout, ropeType] = [inWords("layout"), inWords("rope_type")];
-
-  const picture = svg("svg", { role: "img", "aria-label": words.picture });
-  const beyond = svg("rect", { class: "rope-beyond", rx: 4 }, picture);
-  const grid = svg("g", {}, picture);
-  const chosenLine = svg("path", { class: "rope-config-chosen" }, picture);
-  const originalLine = svg("path", { class: "rope-config-original" }, picture);
-  const contextLine = svg("path", { class: "rope-context-line" }, picture);
-  const stems = svg("g", {}, picture);
-  const stretchCurve = svg("path", { class: "rope-config-stretch" }, picture);
-  const stretchDot = svg("circle", { class: "rope-config-stretch-dot", r: 4 }, picture);
-  const dots = svg("g", {}, picture);
-  const chosenDot = svg("circle", { class: "rope-wave-chosen", r: 7 }, picture);
-  const contextLabel = svg("text", { class: "rope-context-label" }, picture);
-  const originalLabel = svg("text", { class: "rope-config-original-label" }, picture);
-
-  const key = (label, ...shapes) => {
-    const sample = svg("svg", { viewBox: "0 0 22 22", "aria-hidden": "true" });
-    for (const [tag, attributes] of shapes) svg(tag, attributes, sample);
-    return html("li", {}, sample, label);
-  };
-  const dot = (name) => ["circle", { class: name, cx: 11, cy: 11, r: 4 }];
-  const legend = html(
-    "ul",
-    { class: "rope-legend" },
-    key(words.legendTurns, dot("rope-wave")),
-    key(words.legendNever, dot("rope-wave-never")),
-    key(
-      words.legendGhost,
-      ["path", { class: "rope-config-stem", d: "M11 3V15" }],
-      ["path", { class: "rope-config-ghost", d: "M6 16H16" }],
-    ),
-  );
-
-  const verdict = html("p", { "data-text": "verdict" });
-  const pictureBox = html("div", { class: "rope-config-plot" }, picture);
-  const results = html(
-    "div",
-    { class: "rope-config-results rope-config-hideable" },
-    legend,
-    pictureBox,
-    pairSlider.node,
-    html(
-      "div",
-      { class: "rope-readouts rope-config-pair" },
-      readout(words.dims, reports.pair_first.node, ", ", reports.pair_second.node),
-      readout(words.before, reports.pair_unscaled.node),
-      readout(words.after, reports.pair_wavelength.node),
-      readout(words.stretch, reports.pair_stretch.node),
-      readout(words.turns, reports.pair_turns.node),
-    ),
-  );
-  const facts = html(
-    "div",
-    { class: "rope-readouts rope-config-facts rope-config-hideable" },
-    readout(words.ropeType, ropeType),
-    readout(words.base, reports.base.node),
-    readout(words.headDim, reports.head_dim.node),
-    readout(words.rotaryDim, reports.rotary_dim.node),
-    readout(words.attentionFactor, reports.attention_factor.node),
-    readout(words.fastest, reports.wavelength_fastest.node),
-    readout(words.slowest, reports.wavelength_slowest.node),
-    readout(words.neverCount, reports.never_turn_count.node),
-    readout(words.neverTrained, reports.never_turn_trained.node),
-    readout(words.layout, layout),
-    readout(words.rotating, reports.layers_rotating.node),
-    readout(words.still, reports.layers_still.node),
-  );
-  const frame = html(
-    "div",
-    { class: "rope-frame" },
-    html("div", { class: "rope-row rope-row-first rope-config-examples" }, ...exampleButtons.map((b) => b.node)),
-    html("div", { class: "rope-lesson rope-lesson-short" }, verdict),
-    html(
-      "div",
-      { class: "rope-config" },
-      html(
-        "div",
-        { class: "rope-config-input" },
-        html("label", { for: id }, words.text),
-        box,
-        problemBox,
-        kindBox,
-        lengthSlider.node,
-        warningList,
-      ),
-      results,
-      facts,
-    ),
-  );
-  const root = widgetRoot(words.title, frame);
-  const summary = announcer(root);
-  el.append(root);
-
-  pictureBox.addEventListener("pointermove", (event) => {
-    if (!state?.spec || event.pointerType !== "mouse") return;
-    pickAt(event.clientX);
+  const lengthSlider = slider({
+    ...{ name: "seq_len", label: words.seqLen, tone: "position", min: 7, max: 17, ...IN_POWERS_OF_TWO, step: 0.05 },
+    format: q,
+    onInput: (length) => set({ seq_len: clamp(Math.round(length), 1, longest(seen.spec)) }),
   });
-  pictureBox.addEventListener("click", (event) => state?.spec && pickAt(event.clientX));
-  function pickAt(clientX) {
-    const bounds = pictureBox.getBoundingClientRect();
+
+  const plot = html("div", { class: "rope-config-plot" }, waves.node);
+  const pickAt = ({ clientX }) => {
+    if (!seen.spec) return;
+    const bounds = plot.getBoundingClientRect();
     const share = (clientX - bounds.left - PLOT.left) / (bounds.width - PLOT.left - PLOT.right);
-    const pair = clamp(Math.floor(share * state.inverse.length), 0, state.inverse.length - 1);
-    if (pair === chosenPair) return;
-    chosenPair = pair;
-    schedule();
-  }
-
-  function verdictParts({ spec, inverse, unscaled, length, attentionFactor, grownBase }) {
-    const never = neverTurn(inverse, length).length;
-    const q = formatQuantity;
-    const parts = [
-      [
-        length === null ? words.verdictOpen : never ? words.verdict : words.verdictAll,
-        { never, pairs: inverse.length, length: length === null ? "" : q(length) },
-      ],
-    ];
-    const stretches = unscaled.map((f, i) => f / inverse[i]);
-    const [low, high] = [Math.min(...stretches), Math.max(...stretches)];
-    if (spec.type === "default" || (spec.type !== "proportional" && high === 1 && low === 1)) {
-      parts.push(spec.type === "dynamic" ? [words.dynamicRest, { max: q(spec.maxSeqLen) }] : [words.noScaling, {}]);
-    } else if (spec.type === "linear") parts.push([words.linear, { factor: q(spec.factor) }]);
-    else if (/dynamic|alpha/.test(spec.type)) parts.push([words.dynamic, { base: q(grownBase), factor: q(high) }]);
-    else if (spec.type === "longrope") {
-      const sentence = length > spec.trained ? words.longropeLong : words.longropeShort;
-      parts.push([sentence, { original: q(spec.trained), low: q(low), high: q(high) }]);
-    } else if (spec.type === "proportional") {
-      const turning = turningPairs(spec);
-      const still = inverse.length - turning;
-      if (still) parts.push([words.proportional, { turning, still }]);
-      if (spec.factor !== 1) parts.push([words.linear, { factor: q(spec.factor) }]);
-    } else {
-      const found = bands(stretches);
-      for (const name of ["untouched", "blended", "slowed"]) {
-        if (!found[name]) continue;
-        const [first, last] = found[name];
-        const range = fill(first === last ? words.pairOne : words.pairRange, { first, last });
-        const [from, to] = [q(TAU / unscaled[first]), q(TAU / unscaled[last])];
-        const sentence = { untouched: words.untouched, blended: words.blended, slowed: words.slowed }[name];
-        parts.push([sentence, { range, from, to, factor: q(found.most) }]);
-      }
-    }
-    if (attentionFactor !== 1) {
-      parts.push([words.attention, { factor: q(attentionFactor), score: q(attentionFactor ** 2) }]);
-    }
-    if (spec.rotaryDim < spec.headDim) parts.push([words.partial, { rotary: spec.rotaryDim, head: spec.headDim }]);
-    const { still, total } = spec.layers;
-    if (still.length) parts.push([words.nopeLayers, { count: still.length, total }]);
-    return parts;
-  }
-
-  function drawFacts(current) {
-    const { spec, inverse, length, attentionFactor } = current;
-    const q = formatQuantity;
-    const waves = inverse.map((f) => TAU / f);
-    const [fastest, slowest] = [Math.min(...waves), Math.max(...waves)];
-    const tokens = (value) => (Number.isFinite(value) ? q(value) : words.endless);
-    const layoutText = fill(words.layouts[spec.layout], { half: spec.rotaryDim / 2 });
-    layout.dataset.value = spec.layout;
-    setText(layout, layoutText);
-    ropeType.dataset.value = spec.type;
-    setText(ropeType, spec.type);
-    reports.head_dim.update(spec.headDim, q(spec.headDim));
-    reports.rotary_dim.update(spec.rotaryDim, q(spec.rotaryDim));
-    reports.base.update(spec.base, q(spec.base));
-    reports.attention_factor.update(attentionFactor, q(attentionFactor));
-    reports.wavelength_fastest.update(fastest, tokens(fastest));
-    reports.wavelength_slowest.update(slowest, tokens(slowest));
-    const count = length === null ? NaN : neverTurn(inverse, length).length;
-    const countText = length === null ? words.unknown : fill(words.of, { count, total: inverse.length });
-    reports.never_turn_count.update(count, countText);
-    const trained = spec.trained ? neverTurn(current.unscaled, spec.trained).length : NaN;
-    const trainedText = spec.trained ? fill(words.of, { count: trained, total: inverse.length }) : words.unknown;
-    reports.never_turn_trained.update(trained, trainedText);
-    const { total, rotating, still } = spec.layers;
-    const stillText = total === null ? words.unknown : still.length ? shortList(still) : words.none;
-    reports.layers_still.update(total === null ? NaN : still.length, stillText);
-    const layers = rotating ? fill(words.of, { count: rotating.length, total }) : words.unknown;
-    reports.layers_rotating.update(rotating?.length ?? NaN, layers);
-  }
-
-  function drawPicture(current) {
-    const { spec, inverse, unscaled, length } = current;
-    const width = clamp(pictureBox.clientWidth || 440, 220, 800);
-    const pairs = inverse.length;
-    const stretches = unscaled.map((f, i) => f / inverse[i]);
-    const rest = inverse.some((f) => f === 0);
-    const waves = inverse.map((f) => TAU / f);
-    const finite = [...waves, ...unscaled.map((f) => TAU / f)].filter(Number.isFinite);
-    const original = spec.trained ?? length;
-    const high = Math.log10(Math.max(length ?? 1, original ?? 1, ...finite) * 1.7);
-    const low = Math.log10(Math.min(...finite) * 0.8);
-    const floor = PLOT.top + PLOT.height;
-    const ceiling = PLOT.top + (rest ? 26 : 0);
-    const toY = linearScale(low, high, floor, ceiling);
-    const yOf = (wave) => (Number.isFinite(wave) ? toY(Math.log10(wave)) : PLOT.top + 6);
-    const step = (width - PLOT.left - PLOT.right) / pairs;
-    const xOf = (pair) => PLOT.left + (pair + 0.5) * step;
-    const right = width - PLOT.right;
-    const stretchTop = floor + PLOT.gap;
-    const stretchFloor = stretchTop + PLOT.stretch;
-    const most = Math.max(2, ...stretches.filter(Number.isFinite));
-    const least = Math.min(1, ...stretches);
-    const toStretch = linearScale(Math.log(least), Math.log(most), stretchFloor, stretchTop);
-    const stretchY = (times) => toStretch(Math.log(times));
-    const bottom = stretchFloor + PLOT.bottom;
-    setAttributes(picture, { viewBox: `0 0 ${width} ${bottom}`, height: bottom });
-
-    // Axes: decades above, the factor below, pair numbers at the foot of both.
-    const marks = [];
-    const text = (x, y, content, anchor = "end") => {
-      const node = svg("text", { x, y, "text-anchor": anchor });
-      node.textContent = content;
-      marks.push(node);
-    };
-    const rule = (y, name = "rope-grid") => marks.push(svg("path", { class: name, d: `M${PLOT.left} ${y}H${right}` }));
-    const decades = Math.max(1, Math.ceil((high - low) / 10));
-    for (let power = Math.ceil(low); power <= high; power += decades) {
-      rule(toY(power));
-      const label = power < 4 ? formatQuantity(10 ** power) : `10${superscript(power)}`;
-      text(PLOT.left - 6, toY(power) + 4, label);
-    }
-    if (rest) text(PLOT.left - 6, PLOT.top + 10, words.endless);
-    text(0, 8, words.wavelengthAxis, "start");
-    rule(floor, "rope-axis");
-    text(0, stretchTop - 12, words.stretchAxis, "start");
-    rule(stretchFloor, "rope-axis");
-    const tops = [...new Set([1, most])];
-    for (const value of tops) {
-      rule(stretchY(value));
-      text(PLOT.left - 6, stretchY(value) + 4, formatQuantity(value));
-    }
-    for (const pair of [0, pairs - 1]) {
-      text(xOf(pair), floor + 15, String(pair), "middle");
-      text(xOf(pair), stretchFloor + 15, String(pair), "middle");
-    }
-    text((PLOT.left + right) / 2, stretchFloor + 31, words.pairAxis, "middle");
-    grid.replaceChildren(...marks);
-
-    // The context, and the length of training where it is another.
-    const depends = length !== spec.maxSeqLen;
-    const endless = length === null;
-    const lineY = endless ? PLOT.top - 4 : yOf(length);
-    const originalY = original === null ? lineY : yOf(original);
-    const apart = original !== length;
-    setAttributes(beyond, { x: PLOT.left, y: PLOT.top - 4, width: right - PLOT.left, height: lineY - PLOT.top + 4 });
-    contextLine.setAttribute("d", endless ? "" : `M${PLOT.left} ${lineY}H${right}`);
-    originalLine.setAttribute("d", apart ? `M${PLOT.left} ${originalY}H${right}` : "");
-    const contextText = depends ? words.lengthLine : words.contextLine;
-    setText(contextLabel, endless ? "" : fill(contextText, { value: formatQuantity(length) }));
-    setText(originalLabel, apart ? fill(words.originalLine, { value: formatQuantity(original) }) : "");
-    // Of two lines close together, the upper has its name above it and the lower below.
-    const above = (y, other) => y + (y > other && y - other < 34 ? 14 : -5);
-    setAttributes(contextLabel, { x: PLOT.left + 5, y: above(lineY, apart ? originalY : Infinity) });
-    setAttributes(originalLabel, { x: PLOT.left + 5, y: above(originalY, lineY) });
-
-    const size = clamp(step * 0.42, 1.8, 4.2);
-    stems.replaceChildren(
-      ...unscaled.flatMap((f, i) => {
-        const [x, ghost] = [xOf(i), yOf(TAU / f)];
-        if (Math.abs(ghost - yOf(waves[i])) < 1) return [];
-        const wide = clamp(step * 0.4, 1.5, 5);
-        const tick = svg("path", { class: "rope-config-ghost", d: `M${x - wide} ${ghost}H${x + wide}` });
-        if (!inverse[i]) return [tick];
-        return [svg("path", { class: "rope-config-stem", d: `M${x} ${ghost}V${yOf(waves[i]) + size}` }), tick];
-      }),
-    );
-    dots.replaceChildren(
-      ...waves.map((wave, i) => {
-        const never = !endless && wave > length;
-        const node = svg("circle", { cx: xOf(i), cy: yOf(wave), r: size });
-        setAttributes(node, { class: never ? "rope-wave-never" : "rope-wave", "data-report": "wave" });
-        return setAttributes(node, { "data-pair": i, "data-value": inverse[i], "data-never": never });
-      }),
-    );
-    const shown = stretches.flatMap((s, i) => (Number.isFinite(s) ? [[xOf(i), stretchY(s)]] : []));
-    stretchCurve.setAttribute("d", polylinePath(shown));
-
-    // The chosen pair.
-    const i = chosenPair;
-    chosenLine.setAttribute("d", `M${xOf(i)} ${PLOT.top}V${stretchFloor}`);
-    setAttributes(chosenDot, { cx: xOf(i), cy: yOf(waves[i]) });
-    const still = !Number.isFinite(stretches[i]);
-    setAttributes(stretchDot, { cx: xOf(i), cy: still ? stretchTop : stretchY(stretches[i]) });
-    stretchDot.style.display = still ? "none" : "";
-    const half = spec.rotaryDim / 2;
-    const dims = spec.layout === "half" ? [i, i + half] : [2 * i, 2 * i + 1];
-    reports.pair_first.update(dims[0], String(dims[0]));
-    reports.pair_second.update(dims[1], String(dims[1]));
-    reports.pair_unscaled.update(TAU / unscaled[i], formatQuantity(TAU / unscaled[i]));
-    reports.pair_wavelength.update(waves[i], inverse[i] ? formatQuantity(waves[i]) : words.endless);
-    const slowed = still ? words.endless : fill(words.times, { value: formatQuantity(stretches[i]) });
-    reports.pair_stretch.update(stretches[i], slowed);
-    const turns = endless ? NaN : (length * inverse[i]) / TAU;
-    reports.pair_turns.update(turns, endless ? words.unknown : formatQuantity(turns));
-    pairSlider.update(i, pairs - 1);
-    pairSlider.node.hidden = pairs < 2;
-  }
-
-  function drawKinds({ layerTypes, layerType }) {
-    const several = layerTypes.length > 1;
-    kindBox.hidden = !several;
-    if (
-      !same(
-        kindButtons.map((b) => b.kind),
-        layerTypes,
-      )
-    ) {
-      kindButtons = layerTypes.map((kind) => ({
-        kind,
-        ...button({
-          name: `layer_type_${kind}`,
-          label: kind,
-          onClick: () => commit(model, { layer_type: kind }),
-        }),
-      }));
-      kinds.replaceChildren(...kindButtons.map((b) => b.node));
-    }
-    for (const { kind, update: press } of kindButtons) press(kind === layerType);
-  }
-
-  // An alert that comes with its text is spoken; one that stays the same is not spoken again.
-  const showProblems = (sentences) => {
-    if (
-      same(
-        [...problemBox.querySelectorAll("p")].map((node) => node.textContent),
-        sentences,
-      )
-    )
-      return;
-    const alert = html("div", { role: "alert" }, ...sentences.map((sentence) => html("p", {}, sentence)));
-    problemBox.replaceChildren(...(sentences.length ? [alert] : []));
+    const pairs = seen.inverse.length;
+    choose(clamp(Math.floor(share * pairs), 0, pairs - 1));
   };
+  plot.addEventListener("pointermove", (event) => event.pointerType === "mouse" && pickAt(event));
+  plot.addEventListener("click", pickAt);
 
-  function update() {
-    const config = model.get("config");
-    if (timer === null && box.value !== config) box.value = config;
-    const wanted = JSON.stringify([config, model.get("layer_type"), model.get("seq_len")]);
-    const changed = wanted !== drawn;
-    if (changed) {
-      drawn = wanted;
-      state = inspect(config, model.get("layer_type"), model.get("seq_len"), table);
-      const { problems, warnings } = state;
-      showProblems(problems.map((problem) => tell(words, problem)));
-      const hints = warnings.map((warning) => tell(words, { ...warning, table: "warnings" }));
-      warningList.replaceChildren(...hints.map((hint) => html("li", {}, hint)));
-      warningList.hidden = !hints.length;
-      box.setAttribute("aria-invalid", String(problems.length > 0));
-      drawKinds(state);
-      for (const { config: text, update: press } of exampleButtons) press(text === config);
-    }
-    const { spec } = state;
+  const box = (name, ...nodes) => html("div", { class: name }, ...nodes);
+  const pairBox = box("rope-readouts rope-config-pair", ...numbers.pair);
+  lesson.classList.add("rope-lesson-short");
+  setAttributes(lesson.firstChild, { "data-text": "verdict" });
+  const frame = box(
+    "rope-frame",
+    box("rope-row rope-row-first rope-config-examples", ...buttons(Object.fromEntries(examples))),
+    lesson,
+    box(
+      "rope-config",
+      box("rope-config-input", ...editor.nodes, kinds.node, lengthSlider.node, editor.warningList),
+      box("rope-config-results rope-config-hideable", makeLegend(words), plot, pairSlider, pairBox),
+      box("rope-readouts rope-config-facts rope-config-hideable", ...numbers.facts),
+    ),
+  );
+
+  // All that follows from the text, and not from the pair.
+  function drawSeen({ spec, problems }) {
+    editor.judge(seen);
+    kinds.show(seen);
     frame.classList.toggle("rope-config-unreadable", !spec);
-    lengthSlider.node.hidden = !(spec?.type === "dynamic" || spec?.type === "longrope");
+    lengthSlider.node.hidden = !dependsOnLength(spec);
+    if (dependsOnLength(spec)) lengthSlider.update(seen.length, Math.ceil(Math.log2(longest(spec)) * 20) / 20);
     if (!spec) {
-      setText(verdict, fill(words.unreadable, { reason: tell(words, state.problems[0]) }));
-      for (const { update: show } of Object.values(reports)) show(NaN, "–");
-      dots.replaceChildren();
-      return;
+      say([fill(words.unreadable, { reason: tell(words, problems[0]) })]);
+      return waves.clear();
     }
-    if (!lengthSlider.node.hidden) {
-      const power = Math.ceil(Math.log2(longest(spec)) * 20) / 20;
-      lengthSlider.update(state.length, power);
-    }
-    const never = neverTurn(state.inverse, state.length);
-    // At first the fastest of the pairs that never come round.
-    chosenPair = Math.min(chosenPair ?? never[0] ?? state.inverse.length - 1, state.inverse.length - 1);
-    if (changed) {
-      drawFacts(state);
-      const parts = verdictParts(state);
-      verdict.replaceChildren(...parts.flatMap(([sentence, values]) => [...boldText(sentence, values), " "]));
-      summary.say(verdict.textContent);
-    }
-    drawPicture(state);
+    numbers.name(spec);
+    say(verdictParts(words, seen).flatMap(([sentence, values]) => [...boldText(sentence, values), " "]));
   }
-
-  const schedule = frameScheduler(update);
-  const unwatch = watch(model, ["config", "layer_type", "seq_len"], root, schedule);
-  update();
-  return () => {
-    clearTimeout(timer);
-    unwatch();
-    summary.stop();
+  const look = whenChanged((config, layerType, seqLen) => {
+    const found = inspect(config, layerType, seqLen, table);
+    return { ...found, said: found.spec ? factsOf(words, found) : {} };
+  });
+  return {
+    node: frame,
+    stop: editor.stop,
+    silent: ({ spec }) => !spec,
+    measure: () => ({ width: clamp(plot.clientWidth || 440, 220, 800) }),
+    derive({ config, layer_type, seq_len }) {
+      const found = look(config, layer_type, seq_len);
+      if (!found.spec) return { ...found, found, pair: chosen ?? 0, facts: {} };
+      const last = found.inverse.length - 1;
+      // At first the fastest of the pairs that never come round.
+      const pair = Math.min(chosen ?? neverTurn(found.inverse, found.length)[0] ?? last, last);
+      return { ...found, found, pair, facts: { ...found.said, ...pairFactsOf(words, found, pair) } };
+    },
+    draw({ config, spec, found, pair }, { width }) {
+      editor.show(config);
+      if (found !== seen) drawSeen((seen = found));
+      if (!spec) return;
+      chosen = pair;
+      pairSlider.hidden = found.inverse.length < 2;
+      waves.draw(found, pair, width);
+    },
   };
 }
+
+const render = mount({ words: WORDS, traits: ["config", "layer_type", "seq_len"], build });
 
 export default { render };

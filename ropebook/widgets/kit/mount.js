@@ -27,7 +27,7 @@ export function mount({ words: table, traits, settle, build }) {
       widget.draw(state, room);
       parts.update(state);
       if (widget.lesson) lesson.say(widget.lesson(state));
-      summary.say(lesson.text());
+      if (!widget.silent?.(state)) summary.say(lesson.text());
     }
 
     const unwatch = watch(model, traits, root, redraw);

@@ -19,6 +19,7 @@ function mounted({ lang = "en" } = {}) {
       derive: ({ m }) => ({ double: 2 * m }),
       draw: (state, room) => seen.push({ ...state, narrow: room.narrow }),
       lesson: ({ double }) => `${words.said}: ${double}`,
+      silent: ({ m }) => m === 9,
       stop: () => seen.push("stopped"),
     }),
   });
@@ -58,4 +59,20 @@ test("a widget that is taken down leaves nothing behind", () => {
   unmount();
   page.wait(1);
   assert.deepEqual([seen.length, seen.at(-1), model.listeners(), page.observers], [3, "stopped", 0, 0]);
+});
+
+test("the sentence is spoken after a change, unless something else is", async (context) => {
+  context.mock.timers.enable({ apis: ["setTimeout"] });
+  const { page, model, root } = mounted();
+  const spoken = root.find("role", "status");
+  for (const [m, said] of [
+    [9, ""],
+    [4, "twice: 8"],
+    [9, "twice: 8"],
+  ]) {
+    model.set("m", m);
+    page.wait(0.1);
+    context.mock.timers.tick(1000);
+    assert.equal(spoken.textContent, said);
+  }
 });

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import traitlets
 
 from ropebook.widgets.base import RopeWidget
-from ropebook.widgets.traits import EvenInRange, Positive
+from ropebook.widgets.traits import EvenInRange, IntInRange, Positive
 
 if TYPE_CHECKING:
     import torch
@@ -60,7 +60,7 @@ class ScoreBuilder(RopeWidget, folder="score_builder"):
     pairs = traitlets.Int(MAX_PAIRS).tag(sync=True)
     amplitudes = traitlets.List(traitlets.Float(), [1.0] * MAX_PAIRS).tag(sync=True)
     start_angles = traitlets.List(traitlets.Float()).tag(sync=True)
-    distance = traitlets.Int(_START_AIM).tag(sync=True)
+    distance = IntInRange(_START_AIM, low=-REACH, high=REACH)
     pair = traitlets.Int(0).tag(sync=True)
 
     def __init__(self, **values):
@@ -76,17 +76,14 @@ class ScoreBuilder(RopeWidget, folder="score_builder"):
     def _aimed(self) -> list[float]:
         return _aim(_START_AIM, self.head_dim, self.base)
 
-    @traitlets.validate("pairs", "pair", "distance")
-    def _in_range(self, proposal: dict) -> int:
+    @traitlets.validate("pairs", "pair")
+    def _within_the_head(self, proposal: dict) -> int:
         value, name = proposal["value"], proposal["trait"].name
-        low, high = {
-            "pairs": (1, self.num_pairs),
-            "pair": (0, self.num_pairs - 1),
-            "distance": (-REACH, REACH),
-        }[name]
+        low, high = {"pairs": (1, self.num_pairs), "pair": (0, self.num_pairs - 1)}[name]
         if not low <= value <= high:
-            where = "" if name == "distance" else f" for head_dim {self.head_dim}"
-            raise traitlets.TraitError(f"{name} must lie in [{low}, {high}]{where}, got {value}")
+            raise traitlets.TraitError(
+                f"{name} must lie in [{low}, {high}] for head_dim {self.head_dim}, got {value}"
+            )
         return value
 
     @traitlets.validate("amplitudes", "start_angles")

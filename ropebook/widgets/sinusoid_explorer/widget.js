@@ -1,10 +1,11 @@
-import { button, readout, report, slider } from "../kit/controls.js";
-import { announcer, html, setAttributes, setText, svg, widgetRoot } from "../kit/dom.js";
-import { TAU, clamp, degrees, inverseFrequencies } from "../kit/math.js";
-import { animator, commit, frameScheduler, prefersReducedMotion, watch } from "../kit/motion.js";
+import { readout } from "../kit/controls.js";
+import { html, setAttributes, setText, svg, svgText, whenChanged, widthOf } from "../kit/dom.js";
+import { TAU, clamp, degrees } from "../kit/math.js";
+import { mount } from "../kit/mount.js";
 import { arcHeadPath, polylinePath, sectorPath, spiralPoints } from "../kit/paths.js";
-import { linearScale } from "../kit/plot.js";
-import { fill, formatNumber, formatQuantity, pickWords, tokens } from "../kit/text.js";
+import { linearScale, nowMarker } from "../kit/plot.js";
+import { fill, formatNumber, formatQuantity, tokens } from "../kit/text.js";
+import { OFFSETS, PLACES, REACH, codeFrequencies, curveOf, innerProduct, pairProducts, shapeOf } from "./codes.js";
 
 const WORDS = {
   en: {
@@ -72,9 +73,6 @@ const WORDS = {
   },
 };
 
-const PLACES = 128;
-const REACH = 64;
-const BITS = 7;
 const WALK = 24;
 const PACE = 6;
 const GUTTER = 36;
@@ -83,47 +81,6 @@ const MAP_HEIGHT = 2 * PLACES;
 const BAR_TOP = TOP + MAP_HEIGHT + 8;
 const BAR_ROW = 52;
 const BAR_HEIGHT = 30;
-
-// rad per token, fastest first; the counter's bits have the hands of its waves.
-export function codeFrequencies({ code, modelDim, base }) {
-  if (code === "transformer") return inverseFrequencies(modelDim, base);
-  return Array.from({ length: BITS }, (_, i) => TAU / 2 ** (i + 1));
-}
-
-// One row of the heat map: bits as -1 and +1, or (sin, cos) side by side.
-export function codeOf(position, binary, inverse) {
-  if (binary) return inverse.map((_, i) => 2 * ((Math.floor(position) >> i) & 1) - 1);
-  return inverse.flatMap((frequency) => [Math.sin(position * frequency), Math.cos(position * frequency)]);
-}
-
-// What each pair (each bit) adds to the dot product.
-export function pairProducts(a, b, width) {
-  return Array.from({ length: a.length / width }, (_, i) => {
-    let sum = 0;
-    for (let j = width * i; j < width * (i + 1); j += 1) sum += a[j] * b[j];
-    return sum;
-  });
-}
-
-export function innerProduct(a, b) {
-  let sum = 0;
-  for (let j = 0; j < a.length; j += 1) sum += a[j] * b[j];
-  return sum;
-}
-
-// Least and greatest dot product of every offset, over all places on the map.
-export function innerRange(rows) {
-  const low = new Array(2 * REACH + 1).fill(Infinity);
-  const high = new Array(2 * REACH + 1).fill(-Infinity);
-  for (let m = 0; m < PLACES; m += 1) {
-    for (let i = 0; i <= 2 * REACH; i += 1) {
-      const inner = innerProduct(rows[m + REACH], rows[m + i]);
-      low[i] = Math.min(low[i], inner);
-      high[i] = Math.max(high[i], inner);
-    }
-  }
-  return { low, high };
-}
 
 // From where it stands if both rows have room, or else from the top of the map.
 export function walkFrom(position, offset) {
@@ -162,516 +119,375 @@ export function blend(value, negative, middle, positive) {
   return middle.map((channel, i) => Math.round(channel + Math.abs(value) * (end[i] - channel)));
 }
 
-function render({ model, el }) {
-  const words = pickWords(WORDS, document.documentElement.lang);
-  const one = (position) => tokens(shape.binary ? Math.floor(position) : position);
-  // Everything that changes with the code alone.
-  let shape = {};
-  // While a walk runs, the position lies between those of the model.
-  let moving = null;
-  let painted = "";
-
+// The map with the rows of m and m + Δ, and below it both codes as bars and their products.
+function mapPicture(words) {
+  const picture = svg("svg", { role: "img", "aria-label": words.map });
   const canvas = html("canvas", { class: "rope-sinusoid-canvas", "aria-hidden": "true" });
-  const map = svg("svg", { role: "img", "aria-label": words.map });
-  const height = BAR_TOP + 3 * BAR_ROW - 4;
-  const pairLines = svg("path", { class: "rope-sinusoid-gaps" }, map);
-  const edge = svg("path", { class: "rope-axis" }, map);
-  const zeros = svg("path", { class: "rope-axis" }, map);
+  const path = (className) => svg("path", { class: className }, picture);
+  const text = (className, anchor, content) => svgText(picture, className, anchor, content);
+  const [gaps, edge, zeros] = ["rope-sinusoid-gaps", "rope-axis", "rope-axis"].map(path);
   const ticks = [0, 32, 64, 96, 127].map((at) => {
-    const node = svg("text", { x: GUTTER - 7, y: TOP + 2 * at + 5, "text-anchor": "end" }, map);
-    node.textContent = at;
-    return { at, node };
+    const place = { x: GUTTER - 7, y: TOP + 2 * at + 5 };
+    return { at, node: setAttributes(text("", "end", String(at)), place) };
   });
-  const heads = [words.here, words.there].map((text, i) => {
-    const node = svg("text", { class: "rope-sinusoid-row-label", y: 14, "text-anchor": i ? "end" : "start" }, map);
-    node.textContent = text;
-    return node;
-  });
-  const bars = ["positive", "negative", "score"].map((tone) => svg("path", { class: `rope-sinusoid-${tone}` }, map));
-  const captions = [0, 1, 2].map((i) =>
-    svg("text", { y: BAR_TOP + i * BAR_ROW + 12, class: i === 2 ? "rope-tone-score" : "" }, map),
+  const heads = [words.here, words.there].map((name, i) => text("rope-sinusoid-row-label", i ? "end" : "start", name));
+  const bars = ["positive", "negative", "score"].map((tone) => path(`rope-sinusoid-${tone}`));
+  const captions = ["", "", "rope-tone-score"].map((name, i) =>
+    setAttributes(text(name, "start"), { x: GUTTER, y: BAR_TOP + i * BAR_ROW + 12 }),
   );
-  const column = svg("g", {}, map);
-  const columnFrames = ["rope-sinusoid-halo", "rope-sinusoid-frame"].map((name) =>
-    svg("path", { class: name }, column),
-  );
-  const columnLabel = svg("text", { class: "rope-sinusoid-strong", y: 14, "text-anchor": "middle" }, map);
-  const rows = [0, 1].map((i) => ({
-    halo: svg("rect", { class: "rope-sinusoid-halo", height: 5, rx: 2 }, map),
-    frame: svg("rect", { class: "rope-sinusoid-frame", height: 5, rx: 2 }, map),
-    label: svg("text", { class: "rope-sinusoid-row-label", "text-anchor": i ? "start" : "end" }, map),
-  }));
-
-  const clock = svg("svg", { viewBox: "0 0 150 150", role: "img", "aria-label": words.clock });
-  const [cx, radius] = [75, 50];
-  svg("circle", { class: "rope-dial-back", cx, cy: cx, r: radius }, clock);
-  const upper = svg("path", { class: "rope-sinusoid-negative", opacity: 0.4 }, clock);
-  const lower = svg("path", { class: "rope-sinusoid-positive", opacity: 0.4 }, clock);
-  upper.setAttribute("d", sectorPath(cx, cx, radius, 0, TAU / 2));
-  lower.setAttribute("d", sectorPath(cx, cx, radius, -TAU / 2, 0));
-  svg("path", { class: "rope-axis", d: "M19 75H131M75 19V131" }, clock);
-  svg("circle", { class: "rope-circle", cx, cy: cx, r: radius }, clock);
-  const axisNames = [words.cos, words.sin].map((text, i) => {
-    const node = svg("text", { x: i ? 71 : 150, y: i ? 15 : 89, "text-anchor": "end" }, clock);
-    node.textContent = text;
-    return { node, angle: i ? 1.75 : -0.2 };
-  });
-  const halves = ["−1", "+1"].map((text, i) => {
-    const node = svg("text", { class: "rope-sinusoid-strong", x: 15, y: i ? 131 : 29, "text-anchor": "middle" }, clock);
-    node.textContent = text;
-    return node;
-  });
-  const wedge = svg("path", { class: "rope-between" }, clock);
-  const arc = svg("path", { class: "rope-turn rope-sinusoid-arc" }, clock);
-  const arcHead = svg("path", { class: "rope-turn-head rope-sinusoid-arc" }, clock);
-  const hands = [1, 0].map((i) => ({
-    line: svg("path", { class: `rope-hand rope-sinusoid-hand-${i}` }, clock),
-    tip: svg("circle", { class: `rope-sinusoid-tip-${i}`, r: 4.5 }, clock),
-    label: svg("text", { class: "rope-sinusoid-row-label", "text-anchor": "middle" }, clock),
-  }));
-  hands.reverse();
-  svg("circle", { class: "rope-hub", cx, cy: cx, r: 3 }, clock);
-
-  const curve = svg("svg", { role: "img", "aria-label": words.curve });
-  const curveGrid = svg("path", { class: "rope-grid" }, curve);
-  const band = svg("path", { class: "rope-sinusoid-band" }, curve);
-  const curveAxis = svg("path", { class: "rope-axis" }, curve);
-  const curveLine = svg("path", { class: "rope-curve rope-sinusoid-curve" }, curve);
-  const stem = svg("path", { class: "rope-stem" }, curve);
-  const now = svg("circle", { class: "rope-now", r: 7 }, curve);
-  const nowLabel = svg("text", { class: "rope-now-label" }, curve);
-  const levels = [0, 1, 2].map(() => svg("text", { "text-anchor": "end" }, curve));
-  const offsets = [-64, -32, 0, 32, 64].map((at) => {
-    const node = svg("text", { "text-anchor": "middle" }, curve);
-    node.textContent = formatNumber(at, 0);
-    return { at, node };
-  });
-  const titleX = svg("text", { class: "rope-axis-title" }, curve);
-  titleX.textContent = words.axisX;
-  const titleY = svg("text", { class: "rope-axis-title rope-tone-score", x: 0, y: 13 }, curve);
-  titleY.textContent = words.axisY;
-  const bandNote = svg("text", { "text-anchor": "end" }, curve);
-
-  const settle = () => {
-    const at = moving;
-    moving = null;
-    if (at !== null) commit(model, { position: Math.round(at) });
-    schedule();
-  };
-  const animation = animator(settle);
-  const setBy = (changes) => {
-    animation.stop();
-    commit(model, changes);
-    schedule();
-  };
-  const visit = (code) => {
-    const { length } = codeFrequencies({ code, modelDim: model.get("model_dim"), base: 1 });
-    setBy({ code, pair: Math.min(model.get("pair"), length - 1) });
-  };
-  const walk = () => {
-    if (animation.running()) return animation.stop();
-    const from = walkFrom(model.get("position"), model.get("offset"));
-    if (prefersReducedMotion()) return commit(model, { position: from + WALK });
-    animation.start((seconds) => {
-      moving = from + Math.min(WALK, PACE * seconds);
-      schedule();
-      return PACE * seconds < WALK;
-    });
-  };
-
-  const controls = {
-    position: slider({
-      name: "position",
-      label: words.position,
-      tone: "position",
-      min: 0,
-      max: PLACES - 1,
-      format: tokens,
-      onInput: (position) => setBy({ position }),
-    }),
-    offset: slider({
-      name: "offset",
-      label: words.offset,
-      tone: "position",
-      min: -REACH,
-      max: REACH,
-      format: tokens,
-      onInput: (offset) => setBy({ offset }),
-    }),
-    pair: slider({
-      name: "pair",
-      label: words.pair.waves,
-      tone: "angle",
-      min: 0,
-      max: 15,
-      format: (pair) => String(pair),
-      onInput: (pair) => setBy({ pair }),
-    }),
-  };
-  const codeButtons = Object.keys(words.codes).map((code) => ({
-    code,
-    ...button({ name: `code_${code}`, label: words.codes[code], onClick: () => visit(code) }),
-  }));
-  const walkButton = button({ name: "walk_on", label: words.walk, onClick: walk });
-  const fastest = button({ name: "fastest_hand", label: words.fastest, onClick: () => setBy({ pair: 0 }) });
-  const slowest = button({
-    name: "slowest_hand",
-    label: words.slowest,
-    onClick: () => setBy({ pair: shape.inverse.length - 1 }),
-  });
-  const reports = {
-    inner: report("inner", "rope-tone-score"),
-    most: report("inner_max"),
-    low: report("elsewhere_low", "rope-tone-score"),
-    high: report("elsewhere_high", "rope-tone-score"),
-    other: report("other", "rope-tone-position"),
-    wavelength: report("wavelength"),
-    inverseFrequency: report("inv_freq"),
-    turn: report("turn", "rope-tone-angle"),
-    sin: report("sin"),
-    cos: report("cos"),
-    bit: report("bit"),
-  };
-  const heading = html("p", { class: "rope-heading" });
-  const dots = html("span", {}, reports.sin.node, ", ", reports.cos.node);
-  const reading = readout(words.reading, dots, reports.bit.node);
-  const wavelength = readout(words.wavelength.waves, reports.wavelength.node);
-  const facts = html(
-    "div",
-    { class: "rope-facts" },
-    heading,
-    wavelength,
-    readout(words.inverseFrequency, reports.inverseFrequency.node),
-    readout(words.turn, reports.turn.node),
-    reading,
-  );
-  const note = html("p", { class: "rope-sinusoid-note" });
-  const dialNote = html("p", { class: "rope-sinusoid-dial-note" });
-  const scale = html(
-    "p",
-    { class: "rope-sinusoid-scale" },
-    html("span", {}, "−1"),
-    html("span", { class: "rope-sinusoid-swatch" }),
-    html("span", {}, "+1"),
-  );
-  const mapBox = html("div", { class: "rope-sinusoid-map" }, canvas, map);
-  const curveBox = html("div", {}, curve);
-  const lesson = html("p");
-  const frame = html(
-    "div",
-    { class: "rope-frame rope-sinusoid" },
-    html("div", { class: "rope-row rope-row-first" }, ...codeButtons.map((b) => b.node)),
-    html("div", { class: "rope-sinusoid-legend" }, note, scale),
-    html("div", { class: "rope-sinusoid-main" }, mapBox),
-    html("div", { class: "rope-row rope-sinusoid-stops" }, walkButton.node, fastest.node, slowest.node),
-    html("div", { class: "rope-controls" }, controls.position.node, controls.offset.node, controls.pair.node),
-    html(
-      "div",
-      { class: "rope-sinusoid-side" },
-      html("div", { class: "rope-sinusoid-clock" }, clock, facts, dialNote),
-      curveBox,
+  const columnFrames = ["halo", "frame"].map((name) => path(`rope-sinusoid-${name}`));
+  const columnLabel = text("rope-sinusoid-strong", "middle");
+  const rows = ["end", "start"].map((anchor) => ({
+    frames: ["halo", "frame"].map((name) =>
+      svg("rect", { class: `rope-sinusoid-${name}`, height: 5, rx: 2, x: GUTTER - 1 }, picture),
     ),
-    html("div", { class: "rope-lesson" }, lesson),
-    html(
-      "div",
-      { class: "rope-readouts" },
-      readout(words.inner, reports.inner.node),
-      readout(words.most, reports.most.node),
-      readout(words.elsewhere, reports.low.node, " … ", reports.high.node),
-      readout(words.other, reports.other.node),
-    ),
-  );
-  const root = widgetRoot(words.title, frame);
-  const summary = announcer(root);
-  el.append(root);
+    label: text("rope-sinusoid-row-label", anchor),
+  }));
+  const middle = (row) => BAR_TOP + row * BAR_ROW + 17 + BAR_HEIGHT / 2;
+  const ROWS = [0, 1, 2];
 
-  function reshape() {
-    const settings = { code: model.get("code"), modelDim: model.get("model_dim"), base: model.get("base") };
-    const key = JSON.stringify(settings);
-    if (shape.key === key) return;
-    const binary = settings.code === "binary";
-    const inverse = codeFrequencies(settings);
-    const table = Array.from({ length: PLACES + 2 * REACH }, (_, i) => codeOf(i - REACH, binary, inverse));
-    const range = innerRange(table);
-    shape = { key, binary, inverse, table, range, code: settings.code, width: binary ? 1 : 2 };
-    shape.digits = binary ? 0 : 2;
-    shape.kind = binary ? "binary" : "waves";
-    shape.low = Math.min(0, Math.floor(Math.min(...range.low) + 1e-9));
-    const apart = range.high.map((high, i) => high - range.low[i]);
-    shape.alike = Math.max(...apart) < 1e-6;
-  }
-
-  // One pixel per number: the browser enlarges it without smoothing, at any resolution.
-  function paint(colors) {
-    const key = JSON.stringify([shape.key, colors]);
-    if (painted === key) return;
-    painted = key;
-    const count = shape.inverse.length * shape.width;
-    canvas.width = count;
-    canvas.height = PLACES;
-    const [negative, middle, end] = colors.map(channels);
-    const positive = deepened(end, middle);
-    frame.style.setProperty("--positive", `rgb(${positive})`);
-    const context = canvas.getContext("2d");
-    const image = context.createImageData(count, PLACES);
-    for (let m = 0; m < PLACES; m += 1) {
-      for (let j = 0; j < count; j += 1) {
-        const color = blend(shape.table[m + REACH][j], negative, middle, positive);
-        image.data.set([...color, 255], 4 * (m * count + j));
-      }
-    }
-    context.putImageData(image, 0, 0);
-  }
-
-  function drawMap(state, width) {
-    const { position, other, pair } = state;
-    const across = width - 2 * GUTTER;
-    const count = shape.inverse.length;
-    const step = across / count;
-    const bottom = TOP + MAP_HEIGHT;
-    const right = width - GUTTER;
-    setAttributes(map, { viewBox: `0 0 ${width} ${height}`, height });
+  const drawGround = whenChanged((width, count) => {
+    const [across, right, bottom] = [width - 2 * GUTTER, width - GUTTER, TOP + MAP_HEIGHT];
+    const height = BAR_TOP + 3 * BAR_ROW - 4;
+    const between = Array.from({ length: count - 1 }, (_, i) => (GUTTER + ((i + 1) * across) / count).toFixed(2));
+    setAttributes(picture, { viewBox: `0 0 ${width} ${height}`, height });
     setAttributes(canvas, { style: `left: ${GUTTER}px; top: ${TOP}px; width: ${across}px; height: ${MAP_HEIGHT}px` });
-    let gaps = "";
-    for (let i = 1; i < count; i += 1) gaps += `M${(GUTTER + i * step).toFixed(2)} ${TOP}V${bottom}`;
-    setAttributes(pairLines, { d: gaps });
+    setAttributes(gaps, { d: between.map((x) => `M${x} ${TOP}V${bottom}`).join("") });
     setAttributes(edge, { d: `M${GUTTER} ${TOP}H${right}V${bottom}H${GUTTER}Z` });
-    const middle = (row) => BAR_TOP + row * BAR_ROW + 17 + BAR_HEIGHT / 2;
-    setAttributes(zeros, { d: [0, 1, 2].map((row) => `M${GUTTER} ${middle(row)}H${right}`).join("") });
-    setAttributes(heads[0], { x: 0 });
-    setAttributes(heads[1], { x: width });
+    setAttributes(zeros, { d: ROWS.map((row) => `M${GUTTER} ${middle(row)}H${right}`).join("") });
+    heads.forEach((head, i) => setAttributes(head, { x: i * width, y: 14 }));
+  });
 
-    const up = ["", "", ""];
-    const draw = (values, row, tone) => {
+  function drawBars({ shape, here, there, products, inner, position, other }, across) {
+    const paths = ["", "", ""];
+    [here, there, products].forEach((values, row) => {
       const each = across / values.length;
       const gap = Math.min(1.5, 0.2 * each);
+      const wide = (each - gap).toFixed(2);
       values.forEach((value, j) => {
         const x = (GUTTER + j * each + gap / 2).toFixed(2);
-        const wide = (each - gap).toFixed(2);
         const tall = ((-value * BAR_HEIGHT) / 2).toFixed(2);
-        const path = `M${x} ${middle(row)}h${wide}v${tall}h-${wide}Z`;
-        up[tone ?? (value < 0 ? 1 : 0)] += path;
+        paths[row === 2 ? 2 : value < 0 ? 1 : 0] += `M${x} ${middle(row)}h${wide}v${tall}h-${wide}Z`;
       });
-    };
-    draw(state.here, 0);
-    draw(state.there, 1);
-    draw(state.products, 2, 2);
-    bars.forEach((node, i) => setAttributes(node, { d: up[i] }));
-    [
-      fill(words.rowCode, { position: one(position) }),
-      fill(words.rowCode, { position: one(other) }),
-      fill(words.products[shape.kind], { inner: formatNumber(state.inner, shape.digits) }),
-    ].forEach((text, i) => {
-      setText(captions[i], text);
-      setAttributes(captions[i], { x: GUTTER });
     });
+    bars.forEach((node, i) => setAttributes(node, { d: paths[i] }));
+    [position, other].forEach((m, i) => setText(captions[i], fill(words.rowCode, { position: placeOf(shape, m) })));
+    setText(captions[2], fill(words.products[shape.kind], { inner: formatNumber(inner, shape.digits) }));
+  }
 
+  function drawColumn({ shape, pair }, step, right) {
     const x = GUTTER + pair * step;
-    const frames = [[TOP, MAP_HEIGHT], ...[0, 1, 2].map((row) => [middle(row) - BAR_HEIGHT / 2 - 1, BAR_HEIGHT + 2])];
+    const frames = [[TOP, MAP_HEIGHT], ...ROWS.map((row) => [middle(row) - BAR_HEIGHT / 2 - 1, BAR_HEIGHT + 2])];
     const d = frames.map(([y, h]) => `M${x.toFixed(2)} ${y}h${step.toFixed(2)}v${h}h${(-step).toFixed(2)}Z`).join("");
     for (const node of columnFrames) setAttributes(node, { d });
     setText(columnLabel, fill(words.pairTitle[shape.kind], { pair }));
-    setAttributes(columnLabel, { x: clamp(x + step / 2, GUTTER + 24, right - 30) });
-
-    [position, other].forEach((at, i) => {
-      const { halo, frame: box, label } = rows[i];
-      const row = shape.binary ? Math.floor(at) : at;
-      const seen = row >= 0 && row <= PLACES - 1;
-      const y = TOP + 2 * clamp(row, 0, PLACES - 1) - 1.5;
-      const hidden = { visibility: seen ? "visible" : "hidden" };
-      for (const node of [halo, box]) setAttributes(node, { x: GUTTER - 1, width: across + 2, y, ...hidden });
-      setText(label, `${seen ? "" : row < 0 ? "↑" : "↓"}${formatNumber(Math.floor(row), 0)}`);
-      setAttributes(label, { x: i ? right + 6 : GUTTER - 6, y: y + 6.5 });
-      if (!i) for (const tick of ticks) setAttributes(tick.node, { opacity: Math.abs(tick.at - row) < 8 ? 0 : 1 });
-    });
+    setAttributes(columnLabel, { x: clamp(x + step / 2, GUTTER + 24, right - 30), y: 14 });
   }
 
-  function drawClock({ position, other, pair, offset }) {
-    const frequency = shape.inverse[pair];
-    const at = [position, other].map((place) => (shape.binary ? Math.floor(place) : place) * frequency);
-    const turned = offset * frequency;
-    const [labels, shown] = [labelAngles(at[0], at[0] + turned), [true, offset !== 0]];
-    const place = (angle, reach) => [cx + reach * Math.cos(angle), cx - reach * Math.sin(angle)];
-    hands.forEach(({ line, tip, label }, i) => {
-      const [x, y] = place(at[i], radius);
-      setAttributes(line, { d: polylinePath([[cx, cx], place(at[i], radius - 4)]) });
-      setAttributes(tip, { cx: x.toFixed(2), cy: y.toFixed(2) });
-      const [lx, ly] = place(labels[i], radius + 14);
-      setText(label, formatNumber(Math.floor(i ? other : position), 0));
-      setAttributes(label, { x: lx.toFixed(2), y: (ly + 4.5).toFixed(2), visibility: shown[i] ? "visible" : "hidden" });
-    });
-    setAttributes(wedge, {
-      d: turned && !shape.binary ? sectorPath(cx, cx, 22, at[0], at[0] + clamp(turned, -TAU, TAU)) : "",
-    });
-    const many = Math.abs(turned) > 2 * TAU;
+  function drawRow({ frames, label }, place, side, right) {
+    const seen = place >= 0 && place <= PLACES - 1;
+    const y = TOP + 2 * clamp(place, 0, PLACES - 1) - 1.5;
+    const visibility = seen ? "visible" : "hidden";
+    for (const node of frames) setAttributes(node, { width: right - GUTTER + 2, y, visibility });
+    setText(label, `${seen ? "" : place < 0 ? "↑" : "↓"}${formatNumber(Math.floor(place), 0)}`);
+    setAttributes(label, { x: side ? right + 6 : GUTTER - 6, y: y + 6.5 });
+  }
+
+  function draw(state, width) {
+    const [across, right] = [width - 2 * GUTTER, width - GUTTER];
+    const places = [state.position, state.other].map((at) => (state.shape.binary ? Math.floor(at) : at));
+    drawGround(width, state.shape.most);
+    drawBars(state, across);
+    drawColumn(state, across / state.shape.most, right);
+    places.forEach((place, i) => drawRow(rows[i], place, i, right));
+    for (const { at, node } of ticks) setAttributes(node, { opacity: Math.abs(at - places[0]) < 8 ? 0 : 1 });
+  }
+
+  // One pixel per number: the browser enlarges it without smoothing, at any resolution.
+  const paint = whenChanged((shape, [negative, middleColor, positive]) => {
+    const count = shape.most * shape.width;
+    Object.assign(canvas, { width: count, height: PLACES });
+    const context = canvas.getContext("2d");
+    const image = context.createImageData(count, PLACES);
+    for (let m = 0; m < PLACES; m += 1) {
+      shape.table[m + REACH].forEach((value, j) => {
+        image.data.set([...blend(value, negative, middleColor, positive), 255], 4 * (m * count + j));
+      });
+    }
+    context.putImageData(image, 0, 0);
+  });
+  return { node: html("div", { class: "rope-sinusoid-map" }, canvas, picture), draw, paint };
+}
+
+const CENTER = 75;
+const RADIUS = 50;
+
+// The chosen hand at both places, and the turn between them.
+function clockPicture(words) {
+  const picture = svg("svg", { viewBox: "0 0 150 150", role: "img", "aria-label": words.clock });
+  const at = { cx: CENTER, cy: CENTER };
+  const path = (className, d = "", fade = {}) => svg("path", { class: className, d, ...fade }, picture);
+  const text = (className, anchor, content, x = 0, y = 0) =>
+    setAttributes(svgText(picture, className, anchor, content), { x, y });
+  svg("circle", { class: "rope-dial-back", ...at, r: RADIUS }, picture);
+  const half = (tone, from, to) =>
+    path(`rope-sinusoid-${tone}`, sectorPath(CENTER, CENTER, RADIUS, from, to), { opacity: 0.4 });
+  const halves = [half("negative", 0, TAU / 2), half("positive", -TAU / 2, 0)];
+  path("rope-axis", "M19 75H131M75 19V131");
+  svg("circle", { class: "rope-circle", ...at, r: RADIUS }, picture);
+  const axisNames = [
+    { node: text("", "end", words.cos, 150, 89), angle: -0.2 },
+    { node: text("", "end", words.sin, 71, 15), angle: 1.75 },
+  ];
+  const signs = ["−1", "+1"].map((sign, i) => text("rope-sinusoid-strong", "middle", sign, 15, i ? 131 : 29));
+  const wedge = path("rope-between");
+  const [arc, arcHead] = [path("rope-turn rope-sinusoid-arc"), path("rope-turn-head rope-sinusoid-arc")];
+  const hands = [1, 0].map((i) => ({
+    line: path(`rope-hand rope-sinusoid-hand-${i}`),
+    tip: svg("circle", { class: `rope-sinusoid-tip-${i}`, r: 4.5 }, picture),
+    label: text("rope-sinusoid-row-label", "middle"),
+  }));
+  hands.reverse();
+  svg("circle", { class: "rope-hub", ...at, r: 3 }, picture);
+  const place = (angle, reach) => [CENTER + reach * Math.cos(angle), CENTER - reach * Math.sin(angle)];
+
+  function drawTurn(binary, from, turned) {
+    const within = turned && !binary ? sectorPath(CENTER, CENTER, 22, from, from + clamp(turned, -TAU, TAU)) : "";
+    setAttributes(wedge, { d: within });
     const growth = Math.min(5, 16 / Math.max(1, Math.abs(turned) / TAU));
-    const points = spiralPoints(cx, cx, 26, at[0], at[0] + turned, growth);
+    const points = spiralPoints(CENTER, CENTER, 26, from, from + turned, growth);
     const drawn = Math.abs(turned) * 26 > 9;
-    arc.classList.toggle("rope-turn-many", many);
+    arc.classList.toggle("rope-turn-many", Math.abs(turned) > 2 * TAU);
     setAttributes(arc, { d: drawn ? polylinePath(points.slice(0, -1)) : "" });
     setAttributes(arcHead, { d: drawn ? arcHeadPath(points) : "" });
-    for (const node of [upper, lower, ...halves]) {
-      setAttributes(node, { visibility: shape.binary ? "visible" : "hidden" });
-    }
-    axisNames.forEach(({ node, angle }) => {
-      const crowded = labels.some((label, i) => shown[i] && Math.cos(label - angle) > 0.86);
-      setAttributes(node, { visibility: shape.binary || crowded ? "hidden" : "visible" });
-    });
   }
 
-  function drawCurve(state, { width, height: tall }) {
-    const [left, right, top, bottom] = [30, width - 14, 28, tall - 36];
-    const toX = linearScale(-REACH, REACH, left, right);
-    const toY = linearScale(shape.low, state.most, bottom, top);
-    setAttributes(curve, { viewBox: `0 0 ${width} ${tall}`, height: tall });
-    setAttributes(curveGrid, {
-      d: `${offsets.map(({ at }) => `M${toX(at)} ${top}V${bottom}`).join("")}M${left} ${top}H${right}`,
+  function draw({ shape: { binary, inverse }, position, other, pair, offset, turn }) {
+    const places = [position, other];
+    const angles = places.map((m) => (binary ? Math.floor(m) : m) * inverse[pair]);
+    const [labels, shown] = [labelAngles(angles[0], angles[0] + turn), [true, offset !== 0]];
+    const visible = (yes) => ({ visibility: yes ? "visible" : "hidden" });
+    hands.forEach(({ line, tip, label }, i) => {
+      const [[x, y], [labelX, labelY]] = [place(angles[i], RADIUS), place(labels[i], RADIUS + 14)];
+      setAttributes(line, { d: polylinePath([[CENTER, CENTER], place(angles[i], RADIUS - 4)]) });
+      setAttributes(tip, { cx: x.toFixed(2), cy: y.toFixed(2) });
+      setText(label, formatNumber(Math.floor(places[i]), 0));
+      setAttributes(label, { x: labelX.toFixed(2), y: (labelY + 4.5).toFixed(2), ...visible(shown[i]) });
     });
-    setAttributes(curveAxis, { d: `M${left} ${toY(0)}H${right}` });
-    const { low, high } = shape.range;
-    const points = (values) => values.map((value, i) => [toX(i - REACH), toY(value)]);
-    setAttributes(band, { d: shape.alike ? "" : `${polylinePath([...points(high), ...points(low).reverse()])}Z` });
-    setAttributes(curveLine, { d: polylinePath(points(state.curve)) });
-    const [x, y] = [toX(state.offset), toY(state.inner)];
-    setAttributes(stem, { d: `M${x} ${toY(0)}V${y.toFixed(2)}` });
-    setAttributes(now, { cx: x, cy: y.toFixed(2) });
-    setText(nowLabel, formatNumber(state.inner, shape.digits));
-    const leftward = x > width - 74;
-    setAttributes(nowLabel, {
-      x: x + (leftward ? -12 : 12),
-      y: clamp(y - 8, top + 8, bottom).toFixed(2),
-      "text-anchor": leftward ? "end" : "start",
+    drawTurn(binary, angles[0], turn);
+    for (const node of [...halves, ...signs]) setAttributes(node, visible(binary));
+    for (const { node, angle } of axisNames) {
+      const crowded = labels.some((label, i) => shown[i] && Math.cos(label - angle) > 0.86);
+      setAttributes(node, visible(!binary && !crowded));
+    }
+  }
+  return { node: picture, draw };
+}
+
+// The dot product of m and m + Δ over Δ, and how far other places differ.
+function curvePicture(words) {
+  const picture = svg("svg", { role: "img", "aria-label": words.curve });
+  const path = (className) => svg("path", { class: className }, picture);
+  const [grid, band, axis] = ["rope-grid", "rope-sinusoid-band", "rope-axis"].map(path);
+  const [line, stem] = ["rope-curve rope-sinusoid-curve", "rope-stem"].map(path);
+  const markNow = nowMarker(picture, { ringed: false });
+  const levels = [0, 1, 2].map(() => svgText(picture, "", "end"));
+  const ticks = [-64, -32, 0, 32, 64].map((at) => ({ at, node: svgText(picture, "", "middle", formatNumber(at, 0)) }));
+  const titleX = svgText(picture, "rope-axis-title", "start", words.axisX);
+  setAttributes(svgText(picture, "rope-axis-title rope-tone-score", "start", words.axisY), { x: 0, y: 13 });
+  const note = svgText(picture, "", "end");
+  const [left, top] = [30, 28];
+  const scales = (width, height, { least, most }) => ({
+    ...{ right: width - 14, bottom: height - 36 },
+    toX: linearScale(-REACH, REACH, left, width - 14),
+    toY: linearScale(least, most, height - 36, top),
+  });
+
+  const drawGround = whenChanged((width, height, shape) => {
+    const { right, bottom, toX, toY } = scales(width, height, shape);
+    const points = (values) => values.map((value, i) => [toX(OFFSETS[i]), toY(value)]);
+    setAttributes(picture, { viewBox: `0 0 ${width} ${height}`, height });
+    setAttributes(grid, {
+      d: `${ticks.map(({ at }) => `M${toX(at)} ${top}V${bottom}`).join("")}M${left} ${top}H${right}`,
     });
-    for (const { at, node } of offsets) setAttributes(node, { x: toX(at), y: bottom + 16 });
-    [state.most, 0, shape.low].forEach((level, i) => {
+    setAttributes(axis, { d: `M${left} ${toY(0)}H${right}` });
+    const around = [...points(shape.high), ...points(shape.low).reverse()];
+    setAttributes(band, { d: shape.alike ? "" : `${polylinePath(around)}Z` });
+    for (const { at, node } of ticks) setAttributes(node, { x: toX(at), y: bottom + 16 });
+    [shape.most, 0, shape.least].forEach((level, i) => {
       setText(levels[i], i === 2 && level === 0 ? "" : formatNumber(level, 0));
       setAttributes(levels[i], { x: left - 6, y: toY(level) + 4 });
     });
-    setAttributes(titleX, { x: left - 10, y: tall - 2 });
-    setText(bandNote, shape.alike ? words.noBand : words.band);
-    setAttributes(bandNote, { x: right + 10, y: tall - 2 });
+    setAttributes(titleX, { x: left - 10, y: height - 2 });
+    setText(note, shape.alike ? words.noBand : words.band);
+    setAttributes(note, { x: right + 10, y: height - 2 });
+  });
+
+  function draw({ shape, curve, offset, inner }, { width, height }) {
+    const { bottom, toX, toY } = scales(width, height, shape);
+    drawGround(width, height, shape);
+    setAttributes(line, { d: polylinePath(curve.map((value, i) => [toX(OFFSETS[i]), toY(value)])) });
+    const [x, y] = [toX(offset), toY(inner)];
+    setAttributes(stem, { d: `M${x} ${toY(0)}V${y.toFixed(2)}` });
+    const text = formatNumber(inner, shape.digits);
+    markNow({ x, y, text, width, reach: 74, low: top + 8, high: bottom, below: -8 });
   }
+  return { node: picture, draw };
+}
 
-  function lessonFor(state) {
-    const { offset, inner, most, low, high, position, other } = state;
-    const count = Math.abs(offset);
-    const steps = `${count} ${count === 1 ? words.step : words.steps}${offset < 0 && moving === null ? ` ${words.back}` : ""}`;
-    const { binary: whole, digits } = shape;
-    const alike = high - low < 1e-6;
-    let sentence = moving === null ? words.lesson : words.lessonWalk;
-    if (whole) sentence = alike ? words.lessonBitsAlike : words.lessonBits;
-    else if (offset === 0) sentence = words.lessonSelf;
-    return fill(sentence, {
-      m: one(position),
-      other: one(other),
-      inner: formatNumber(inner, digits),
-      low: formatNumber(low, digits),
-      high: formatNumber(high, digits),
-      flipped: (most - inner) / 2,
-      most,
-      steps,
-    });
-  }
+// A walk passes between places; a counter counts whole ones.
+function placeOf({ binary }, place) {
+  return tokens(binary ? Math.floor(place) : place);
+}
 
-  function update() {
-    // Read before anything is written, so that the browser lays the page out once a frame.
-    const narrow = root.clientWidth < 600;
-    const mapWidth = clamp(mapBox.clientWidth || 400, 200, 520);
-    const curveWidth = clamp(curveBox.clientWidth || 340, 200, 460);
-    const style = getComputedStyle(root);
-    const colors = ["angle", "panel", "position-text"].map((name) => style.getPropertyValue(`--rope-${name}`));
-    reshape();
-    paint(colors);
+function makeSentence(words, { shape, offset, inner, low, high, position, other }, walking) {
+  const { binary, digits, most } = shape;
+  const count = Math.abs(offset);
+  const back = offset < 0 && !walking ? ` ${words.back}` : "";
+  const waves = offset === 0 ? words.lessonSelf : walking ? words.lessonWalk : words.lesson;
+  const bits = high - low < 1e-6 ? words.lessonBitsAlike : words.lessonBits;
+  const [m, there] = [position, other].map((place) => placeOf(shape, place));
+  const [product, least, greatest] = [inner, low, high].map((value) => formatNumber(value, digits));
+  return fill(binary ? bits : waves, {
+    ...{ m, other: there, inner: product, low: least, high: greatest, most },
+    flipped: (most - inner) / 2,
+    steps: `${count} ${count === 1 ? words.step : words.steps}${back}`,
+  });
+}
 
-    const position = moving ?? model.get("position");
-    const offset = model.get("offset");
-    const pair = Math.min(model.get("pair"), shape.inverse.length - 1);
-    const row = (place) => {
-      const stored = Number.isInteger(place) ? shape.table[place + REACH] : undefined;
-      return stored ?? codeOf(place, shape.binary, shape.inverse);
-    };
-    const other = position + offset;
-    const [here, there] = [row(position), row(other)];
-    const state = {
-      position,
-      offset,
-      other,
-      pair,
-      here,
-      there,
-      products: pairProducts(here, there, shape.width),
-      inner: innerProduct(here, there),
-      most: shape.inverse.length,
-      low: shape.range.low[offset + REACH],
-      high: shape.range.high[offset + REACH],
-      curve: Array.from({ length: 2 * REACH + 1 }, (_, i) => innerProduct(here, row(position + i - REACH))),
-    };
-    drawMap(state, mapWidth);
-    drawClock(state);
-    drawCurve(state, { width: curveWidth, height: narrow ? 210 : 234 });
+function makeButtons(words, buttons) {
+  const last = (state) => codeFrequencies(state).length - 1;
+  const visit = (code) => (state) => ({ code, pair: Math.min(state.pair, last({ ...state, code })) });
+  const walk = ({ position, offset }) => {
+    const from = walkFrom(position, offset);
+    const at = (seconds) => ({ position: from + Math.min(WALK, PACE * seconds) });
+    return { still: { position: from + WALK }, at, seconds: WALK / PACE };
+  };
+  const codes = Object.entries(words.codes).map(([code, label]) => [`code_${code}`, { label, visit: visit(code) }]);
+  const stops = {
+    walk_on: { label: words.walk, play: walk },
+    fastest_hand: { label: words.fastest, visit: { pair: 0 } },
+    slowest_hand: { label: words.slowest, visit: (state) => ({ pair: last(state) }) },
+  };
+  return [buttons(Object.fromEntries(codes)), buttons(stops)];
+}
 
-    controls.position.update(position);
-    controls.offset.update(offset);
-    controls.pair.update(pair, shape.inverse.length - 1);
-    controls.pair.rename(words.pair[shape.kind]);
-    for (const { code, update: press } of codeButtons) press(code === shape.code);
-    walkButton.update(animation.running());
-    fastest.update(pair === 0);
-    slowest.update(pair === shape.inverse.length - 1);
+function makeFacts(words, { readouts, show, text }) {
+  const inTokens = (value) => fill(words.tokens, { value: formatQuantity(value) });
+  const inRadians = (value) => fill(words.radians, { value: formatQuantity(value) });
+  const turned = (turn) => {
+    const inDegrees = degrees(turn);
+    const digits = Math.abs(inDegrees) < 10 ? 1 : 0;
+    return fill(words.radiansDegrees, { value: signedQuantity(turn), degrees: formatNumber(inDegrees, digits) });
+  };
+  const dots = html("span", {}, show("sin"), ", ", show("cos"));
+  const bit = show("bit", undefined, { format: (value) => formatNumber(value, 0) });
+  const named = text(({ shape }) => (shape.binary ? words.bit : words.reading));
+  const facts = html(
+    "div",
+    { class: "rope-facts" },
+    text(({ shape, pair }) => fill(words.pairTitle[shape.kind], { pair }), "p", { class: "rope-heading" }),
+    ...readouts({
+      wavelength: { label: ({ shape }) => words.wavelength[shape.kind], format: inTokens },
+      inv_freq: { label: words.inverseFrequency, format: inRadians },
+      turn: { label: words.turn, tone: "angle", format: turned },
+    }),
+    readout(named, dots, bit),
+  );
+  return { node: facts, dots, bit };
+}
 
-    const { digits } = shape;
-    const frequency = shape.inverse[pair];
-    const turned = offset * frequency;
-    const inTokens = (value) => fill(words.tokens, { value: formatQuantity(value) });
-    setText(heading, fill(words.pairTitle[shape.kind], { pair }));
-    setText(wavelength.firstChild, words.wavelength[shape.kind]);
-    setText(reading.firstChild, shape.binary ? words.bit : words.reading);
-    dots.hidden = shape.binary;
-    reports.bit.node.hidden = !shape.binary;
-    reports.inner.update(state.inner, formatNumber(state.inner, digits));
-    reports.most.update(state.most, String(state.most));
-    reports.low.update(state.low, formatNumber(state.low, digits));
-    reports.high.update(state.high, formatNumber(state.high, digits));
-    reports.other.update(other, tokens(other));
-    reports.wavelength.update(TAU / frequency, inTokens(TAU / frequency));
-    reports.inverseFrequency.update(frequency, fill(words.radians, { value: formatQuantity(frequency) }));
-    const inDegrees = degrees(turned);
-    reports.turn.update(
-      turned,
-      fill(words.radiansDegrees, {
-        value: signedQuantity(turned),
-        degrees: formatNumber(inDegrees, Math.abs(inDegrees) < 10 ? 1 : 0),
-      }),
-    );
-    const [sin, cos, bit] = shape.binary ? [NaN, NaN, here[pair]] : [here[2 * pair], here[2 * pair + 1], NaN];
-    reports.sin.update(sin, formatNumber(sin));
-    reports.cos.update(cos, formatNumber(cos));
-    reports.bit.update(bit, formatNumber(bit, 0));
-    setText(note, words.columns[shape.kind]);
-    setText(dialNote, words.dial[shape.kind]);
-    const sentence = lessonFor(state);
-    if (lesson.dataset.said !== sentence) {
-      lesson.dataset.said = sentence;
-      lesson.innerHTML = sentence;
-    }
-    summary.say(lesson.textContent);
-  }
+function build(tools) {
+  const { words, lesson, redraw, sliders, buttons, readouts, show, text, playing } = tools;
+  const [map, clock, curve] = [mapPicture(words), clockPicture(words), curvePicture(words)];
+  const facts = makeFacts(words, tools);
+  const [codes, stops] = makeButtons(words, buttons);
+  const tone = "position";
+  const controls = sliders({
+    position: { label: words.position, tone, min: 0, max: PLACES - 1, format: tokens },
+    offset: { label: words.offset, tone, min: -REACH, max: REACH, format: tokens },
+    pair: {
+      ...{ label: ({ shape }) => words.pair[shape.kind], tone: "angle", min: 0, max: 15, format: String },
+      limit: ({ shape }) => shape.most - 1,
+    },
+  });
+  const product = (name) => (state) => [state[name], formatNumber(state[name], state.shape.digits)];
+  const high = show("elsewhere_high", product("high"), { tone: "score" });
+  const numbers = readouts({
+    inner: { label: words.inner, tone: "score", value: product("inner") },
+    inner_max: { label: words.most, value: ({ shape }) => shape.most, format: String },
+    elsewhere_low: { label: words.elsewhere, tone: "score", value: product("low"), more: [" … ", high] },
+    other: { label: words.other, tone, format: tokens },
+  });
 
-  const schedule = frameScheduler(update);
-  const traits = ["code", "position", "offset", "pair", "model_dim", "base"];
-  const unwatch = watch(model, traits, root, schedule);
+  const box = (name, ...nodes) => html("div", { class: `rope-sinusoid-${name}` }, ...nodes);
+  const note = text(({ shape }) => words.columns[shape.kind], "p");
+  const dialNote = text(({ shape }) => words.dial[shape.kind], "p", { class: "rope-sinusoid-dial-note" });
+  const swatch = [html("span", {}, "−1"), html("span", { class: "rope-sinusoid-swatch" }), html("span", {}, "+1")];
+  const curveBox = html("div", {}, curve.node);
+  const frame = html(
+    "div",
+    { class: "rope-frame rope-sinusoid" },
+    html("div", { class: "rope-row rope-row-first" }, ...codes),
+    box("legend", note, html("p", { class: "rope-sinusoid-scale" }, ...swatch)),
+    box("main", map.node),
+    html("div", { class: "rope-row rope-sinusoid-stops" }, ...stops),
+    html("div", { class: "rope-controls" }, ...controls),
+    box("side", box("clock", clock.node, facts.node, dialNote), curveBox),
+    lesson,
+    html("div", { class: "rope-readouts" }, ...numbers),
+  );
+
   // A canvas knows nothing of style sheets: it is painted again when the page turns dark.
-  const theme = new MutationObserver(schedule);
+  const theme = new MutationObserver(redraw);
   for (const node of [document.documentElement, document.body]) {
     theme.observe(node, { attributeFilter: ["class", "data-theme", "data-jp-theme-light"] });
   }
-  update();
-  return () => {
-    animation.cancel();
-    theme.disconnect();
-    unwatch();
-    summary.stop();
+  const [shapeFor, curveFor] = [shapeOf, curveOf].map(whenChanged);
+  return {
+    node: frame,
+    stop: () => theme.disconnect(),
+    measure(narrow) {
+      const style = getComputedStyle(frame);
+      const [negative, middle, end] = ["angle", "panel", "position-text"].map((name) =>
+        channels(style.getPropertyValue(`--rope-${name}`)),
+      );
+      return {
+        colors: [negative, middle, deepened(end, middle)],
+        map: widthOf(map.node, 200, 520),
+        curve: { width: widthOf(curveBox, 200, 460), height: narrow ? 210 : 234 },
+      };
+    },
+    derive({ code, model_dim, base, position, offset, pair: chosen }) {
+      const shape = shapeFor(code, model_dim, base);
+      const pair = Math.min(chosen, shape.most - 1);
+      const [here, there] = [shape.row(position), shape.row(position + offset)];
+      const inv_freq = shape.inverse[pair];
+      const [sin, cos, bit] = shape.binary ? [NaN, NaN, here[pair]] : [here[2 * pair], here[2 * pair + 1], NaN];
+      return {
+        ...{ shape, pair, here, there, inv_freq, other: position + offset },
+        ...{ wavelength: TAU / inv_freq, turn: offset * inv_freq },
+        ...{ sin, cos, bit },
+        products: pairProducts(here, there, shape.width),
+        inner: innerProduct(here, there),
+        low: shape.low[offset + REACH],
+        high: shape.high[offset + REACH],
+        curve: curveFor(shape, position),
+      };
+    },
+    draw(state, room) {
+      frame.style.setProperty("--positive", `rgb(${room.colors[2]})`);
+      map.paint(state.shape, room.colors);
+      map.draw(state, room.map);
+      clock.draw(state);
+      curve.draw(state, room.curve);
+      facts.dots.hidden = state.shape.binary;
+      facts.bit.hidden = !state.shape.binary;
+    },
+    lesson: (state) => makeSentence(words, state, playing()),
   };
 }
+
+const render = mount({ words: WORDS, traits: ["code", "position", "offset", "pair", "model_dim", "base"], build });
 
 export default { render };

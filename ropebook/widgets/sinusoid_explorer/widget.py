@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import traitlets
 
 from ropebook.widgets.base import RopeWidget
-from ropebook.widgets.traits import IntInRange, OneOf
+from ropebook.widgets.traits import EvenInRange, IntInRange, OneOf, Positive
 
 if TYPE_CHECKING:
     import torch
@@ -52,8 +52,8 @@ class SinusoidExplorer(RopeWidget, folder="sinusoid_explorer"):
     position = IntInRange(20, low=0, high=_PLACES - 1, unit="tokens")
     offset = IntInRange(5, low=-64, high=64, unit="tokens")
     pair = traitlets.Int(3).tag(sync=True)
-    model_dim = traitlets.Int(32).tag(sync=True)
-    base = traitlets.Float(10_000.0).tag(sync=True)
+    model_dim = EvenInRange(32, low=4, high=128)
+    base = Positive(10_000.0)
 
     def __init__(self, **values):
         super().__init__(**values)
@@ -70,22 +70,6 @@ class SinusoidExplorer(RopeWidget, folder="sinusoid_explorer"):
                 f"pair must lie in [0, {self.num_pairs - 1}] for this code, got {pair}"
             )
         return pair
-
-    @traitlets.validate("model_dim")
-    def _even_in_range(self, proposal: dict) -> int:
-        model_dim = proposal["value"]
-        if model_dim % 2 or not 4 <= model_dim <= 128:
-            raise traitlets.TraitError(
-                f"model_dim must be even and lie in [4, 128], got {model_dim}"
-            )
-        return model_dim
-
-    @traitlets.validate("base")
-    def _positive(self, proposal: dict) -> float:
-        base = proposal["value"]
-        if not 0 < base < math.inf:
-            raise traitlets.TraitError(f"base must be finite and greater than 0, got {base}")
-        return base
 
     @property
     def num_pairs(self) -> int:

@@ -1,0 +1,66 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+
+import { fakePage } from "../kit/fake_page.mjs";
+import { PLOT, makeLegend, wavesPicture } from "./waves_picture.js";
+
+fakePage();
+// Any word says its own name.
+const words = new Proxy({}, { get: (_, name) => `${String(name)} {value}` });
+const seen = { spec: { maxSeqLen: 100, trained: 50 }, unscaled: [1, 0.5, 0.1], inverse: [1, 0.1, 0], length: 100 };
+const WIDTH = PLOT.left + PLOT.right + 300;
+
+function drawn() {
+  const picture = wavesPicture(words);
+  const all = (name) => picture.node.all().filter((node) => node.attributes.class === name);
+  const waves = () => picture.node.all().filter((node) => node.attributes["data-report"] === "wave");
+  picture.draw(seen, 1, WIDTH);
+  return { ...picture, all, waves, text: () => picture.node.textContent };
+}
+
+test("each pair has its mark, hollow where it completes no turn", () => {
+  const { waves } = drawn();
+  const told = waves().map(({ attributes: { class: name, cx } }) => [name, cx]);
+  // Turns take 6.3 and 63 tokens, and one pair stands still; columns are 100 wide.
+  assert.deepEqual(told, [
+    ["rope-wave", String(PLOT.left + 50)],
+    ["rope-wave", String(PLOT.left + 150)],
+    ["rope-wave-never", String(PLOT.left + 250)],
+  ]);
+  assert.equal(waves()[2].attributes["data-value"], "0");
+});
+
+test("what was slowed shows where it was, and what stands still has no stem", () => {
+  const { all } = drawn();
+  assert.deepEqual([all("rope-config-ghost").length, all("rope-config-stem").length], [2, 1]);
+});
+
+test("a text longer than the context, and another length of training, are named", () => {
+  const { draw, text } = drawn();
+  assert.match(text(), /contextLine 100/);
+  assert.match(text(), /originalLine 50/);
+  draw({ ...seen, length: 400 }, 1, WIDTH);
+  assert.match(text(), /lengthLine 400/);
+});
+
+test("another pair moves the marks of the chosen one and draws nothing else", () => {
+  const { draw, all, waves } = drawn();
+  const before = waves();
+  draw(seen, 2, WIDTH);
+  assert.deepEqual(waves(), before);
+  assert.ok(waves().every((node, i) => node === before[i]));
+  assert.equal(all("rope-wave-chosen")[0].attributes.cx, String(PLOT.left + 250));
+  assert.equal(all("rope-config-stretch-dot")[0].style.display, "none");
+});
+
+test("a text that cannot be read has no pairs, and the next that can is drawn again", () => {
+  const { draw, clear, waves } = drawn();
+  clear();
+  assert.equal(waves().length, 0);
+  draw(seen, 0, WIDTH);
+  assert.equal(waves().length, 3);
+});
+
+test("the legend names the three marks", () => {
+  assert.match(makeLegend(words).textContent, /legendTurns.*legendNever.*legendGhost/);
+});
