@@ -18,6 +18,8 @@ _DECLARED = re.compile(
 )
 _STATEMENT = re.compile(r"^(?=[\w$({\[])", re.MULTILINE)
 _COMMENTS = re.compile(r"^//.*\n", re.MULTILINE)
+_SCOPE = ".rope-widget"
+_OPENING = re.compile(r"[^{}]+(?={)")  # a selector, or a condition on the width
 _STYLE_IMPORT = re.compile(r'^@import "(\.[\w./]+)";\n', re.MULTILINE)
 
 
@@ -51,7 +53,8 @@ def stylesheet(name: str) -> str:
     """Return a widget's style sheet: the palette's variables, the kit's rules, and its own.
 
     A widget's rules stand in its `widget.css`. Rules that several share, and not all, have a sheet
-    of the kit's, which comes in by `@import "../kit/plot.css";` at the top.
+    of the kit's, which comes in by `@import "../kit/plot.css";` at the top. The widget's own weigh
+    more than the kit's, which another widget on the page may bring once more, and later.
 
     Args:
         name: the widget's folder, `"rotation_explorer"`.
@@ -60,7 +63,8 @@ def stylesheet(name: str) -> str:
         The rules, all scoped to `.rope-widget`, without comments and idle space.
 
     Raises:
-        ValueError: an import asks for a file that is not there, or does not stand at the top.
+        ValueError: an import asks for a file that is not there, or does not stand at the top, or a
+            selector does not begin with `.rope-widget`.
     """
     sheets = _sources("css")
     own = sheets[f"{name}/widget.css"]
@@ -68,10 +72,11 @@ def stylesheet(name: str) -> str:
     for file in wanted:
         if file not in sheets:
             raise ValueError(f"{name}/widget.css must import a sheet of the kit, got {file}")
-    rules = "".join(sheets[file] for file in wanted) + _STYLE_IMPORT.sub("", own)
-    if "@import" in rules:
+    own = _STYLE_IMPORT.sub("", own)
+    if "@import" in own:
         raise ValueError(f"imports of {name}/widget.css must stand at its top, one to a line")
-    return palette.css() + _squeezed(rules)
+    kit = "".join(sheets[file] for file in wanted)
+    return palette.css() + _nested(kit, _SCOPE) + _nested(own, 2 * _SCOPE)
 
 
 def joined(name: str, sources: Mapping[str, str]) -> str:
@@ -169,6 +174,21 @@ def _exporter(file: str, names: str, target: str, sources: Mapping[str, str]) ->
         if not re.search(rf"^export (?:\w+ )*{wanted}\b", sources[other], re.MULTILINE):
             raise ValueError(f"{file} imports {wanted}, which {other} does not export")
     return other
+
+
+def _nested(rules: str, scope: str) -> str:
+    """Return rules inside one rule for a scope, in which they need not name it."""
+
+    def without_scope(opening: re.Match) -> str:
+        if opening[0].startswith("@"):
+            return opening[0]
+        each = re.split(r",(?![^(]*\))", opening[0])
+        for selector in each:
+            if not re.match(rf"{re.escape(_SCOPE)}(?![\w-])", selector):
+                raise ValueError(f"a selector must begin with {_SCOPE}, got {selector!r}")
+        return ",".join(one.removeprefix(_SCOPE).strip() or "&" for one in each)
+
+    return f"{scope}{{{_OPENING.sub(without_scope, _squeezed(rules).strip())}}}"
 
 
 def _squeezed(rules: str) -> str:

@@ -159,10 +159,14 @@ def test_style_is_palette_then_rules_scoped_to_the_widget(name):
     css = stylesheet(name)
     assert css.startswith(":root { --rope-q:")
     rules = css.split("\n", 2)[2]
-    selectors = re.findall(r"(?:^|[{};])([^@{};]+)\{", rules)
-    assert len(selectors) > 50
-    for selector in ",".join(selectors).split(","):
-        assert selector.startswith(".rope-widget"), selector
+    kit, own = re.fullmatch(
+        r"\.rope-widget\{(.*)\}\.rope-widget\.rope-widget\{(.*)\}", rules
+    ).groups()
+    assert ".rope-slider" in kit
+    assert "rope-widget" not in kit + own, "said once"
+    for part in (kit, own):
+        depth = [part[:at].count("{") - part[:at].count("}") for at in range(0, len(part), 97)]
+        assert min(depth) >= 0
     assert rules.count("{") == rules.count("}")
     assert not re.search(r"#[0-9a-fA-F]{3,8}\b|rgb", rules), "colors live in palette.py"
 
@@ -190,6 +194,8 @@ def test_every_class_of_a_sheet_is_given_to_some_node():
     [
         ('@import "../kit/none.css";\n', "must import a sheet of the kit, got kit/none.css"),
         ('.a { color: red }\n@import url("x.css");\n', "must stand at its top, one to a line"),
+        (".rope-widget a, .b { color: red }\n", r"must begin with \.rope-widget, got '\.b'"),
+        (".rope-widgets { color: red }\n", r"must begin with \.rope-widget, got '\.rope-widgets'"),
     ],
 )
 def test_style_refuses_what_it_cannot_find(monkeypatch, sheet, message):
