@@ -10,7 +10,7 @@ import torch
 from published import LLAMA, LLAMA3, YARN, llama
 from transformers.utils import logging
 
-from ropelib.config import RopeConfig, keys, layer_types
+from ropelib.config import RopeConfig, keys, layer_types, rules
 from ropelib.config.gallery import GALLERY
 
 torch.set_num_threads(1)
@@ -275,3 +275,18 @@ def test_a_pattern_has_a_letter_for_each_layer_at_most(letters):
     else:
         with pytest.raises(ValueError, match="sliding_window_pattern must be of L and G, got 'LLL"):
             RopeConfig.from_hf(config)
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ([1.0], [1.0, 2.0]),
+        ([1.0, 2.0], [1.0]),
+        ({"a": 1}, {"a": 1, "b": 2}),
+        (True, 1),
+        ([True], [1]),
+    ],
+)
+def test_lists_and_mappings_are_the_same_only_as_a_whole(first, second):
+    assert rules.same(first, first) and rules.same(second, second)
+    assert not rules.same(first, second) and not rules.same(second, first)
