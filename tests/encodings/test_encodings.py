@@ -331,8 +331,8 @@ def test_shaw_is_the_papers_formula():
 def test_transformer_xl_starts_with_small_biases():
     encoding = TransformerXL(64, 64)
     for bias in (encoding.content_bias, encoding.position_bias):
-        # 4096 draws: the measured deviation is within a twentieth of the true one.
-        assert bias.std().item() == pytest.approx(0.02, rel=0.05)
+        # Of 4096 draws the deviation is known to 1.1 percent: nine times that never happens.
+        assert bias.std().item() == pytest.approx(0.02, rel=0.1)
 
 
 def test_transformer_xl_is_the_papers_formula():
