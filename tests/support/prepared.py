@@ -136,7 +136,7 @@ def run_all(names=NOTEBOOKS) -> dict[str, Run]:
 
 
 def _execute(copy: Path) -> tuple[float, str]:
-    command = [sys.executable, "-m", "pytest", "--nbmake", "--overwrite", copy.name]
+    command = [sys.executable, "-m", "pytest", "--noconftest", "--nbmake", "--overwrite", copy.name]
     command += [f"--nbmake-timeout={CELL_SECONDS}", "-p", "no:cacheprovider"]
     command += ["--rootdir=.", "--junitxml=run.xml", "-o", "junit_family=xunit1"]
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
