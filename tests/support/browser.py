@@ -145,7 +145,7 @@ class Widget:
         return self.host.evaluate(SNAPSHOT, without)
 
     def still(self, timeout=60_000):
-        """Wait until the picture has stopped moving."""
+        """Wait until the picture has stopped moving, and every number of it is found."""
         self.host.evaluate(
             f"""async (host, timeout) => {{
               const look = {SNAPSHOT};
@@ -154,7 +154,8 @@ class Widget:
                 if (performance.now() > end) throw new Error("the picture never stands still");
                 await new Promise((go) => requestAnimationFrame(go));
                 const now = look(host, "");
-                calm = now === before ? calm + 1 : 0;
+                const sought = host.querySelector("[aria-busy=true]") !== null;
+                calm = now === before && !sought ? calm + 1 : 0;
                 before = now;
               }}
             }}""",
@@ -211,7 +212,11 @@ class Widget:
         return float(self.control(name).evaluate("(input) => input.value"))
 
     def reports(self):
-        """All readouts: name -> (value, text as shown); a name may stand several times."""
+        """All readouts: name -> (value, text as shown); a name may stand several times.
+
+        Waits for numbers that are still being looked for.
+        """
+        self.host.locator("[aria-busy=true]").first.wait_for(state="detached")
         found = self.host.evaluate(
             """(host) => [...host.querySelectorAll("[data-report]")]
               .filter((node) => node.style.display !== "none" && "value" in node.dataset)

@@ -10,7 +10,7 @@ import torch
 pytest.importorskip("anywidget")
 
 import javascript
-from oracles import Oracle
+from oracles import Oracle, wrong_readouts
 from refusals import assert_refused
 
 from ropebook.widgets import DistanceCurve
@@ -73,11 +73,17 @@ def test_it_refuses(name, value, message):
 _PROGRAM = """
 const w = await import("./distance_curve/widget.js");
 const { states, bases } = given;
+const foundBy = (search) => {
+  for (;;) {
+    const { done, value } = search.next();
+    if (done) return value;
+  }
+};
 console.log(JSON.stringify(states.map((s) => {
   const inverse = w.keptFrequencies(s.head_dim, s.base, s.kept);
   const means = w.cosineMeans(inverse, s.context);
   return [w.countRises(means, s.context), w.firstNegative(means, s.context),
-    w.smallestBase(s.head_dim, s.kept, s.context, bases), means[s.context],
+    foundBy(w.smallestBase(s.head_dim, s.kept, s.context, bases)), means[s.context],
     w.partialSumBound(inverse, s.context), w.slowestTurn(inverse)];
 })));
 """
@@ -103,6 +109,36 @@ def test_the_pictures_numbers_are_ropelibs_all_over_its_sliders():
         expected = [curve.curve[-1].item(), curve.bound[-1].item(), slowest]
         assert found[3:5] == pytest.approx(expected[:2], abs=1e-9), state
         assert found[5] == (None if slowest is None else pytest.approx(slowest, rel=1e-12)), state
+
+
+_SEARCH = """async (size) => {
+  const report = document.querySelector("[data-report=base_bound]");
+  const frame = () => new Promise((go) => requestAnimationFrame(() => setTimeout(go)));
+  let drawn = 0;
+  new MutationObserver((all) => (drawn += all.length)).observe(
+    document.querySelector(".rope-distance-picture"),
+    { attributes: true, childList: true, characterData: true, subtree: true },
+  );
+  for (const [name, value] of Object.entries(size)) model.set(name, value);
+  await frame();
+  const first = [drawn > 0, "value" in report.dataset, report.textContent];
+  drawn = 0;
+  let frames = 0;
+  for (; !("value" in report.dataset); frames += 1) await frame();
+  return { first, frames, drawn, found: Number(report.dataset.value), text: report.textContent };
+}"""
+
+
+def test_a_long_search_leaves_the_frames_free_and_draws_nothing_again(on_scratch):
+    widget = on_scratch("distance_curve")
+    # A page whose clock goes on by a millisecond whenever it is read: the same slices everywhere.
+    widget.page.evaluate("() => { let now = 0; performance.now = () => (now += 1) }")
+    size = {"head_dim": 128, "context": 4096}
+    seen = widget.page.evaluate(_SEARCH, size)
+    assert seen["first"] == [True, False, "…"]
+    assert seen["frames"] > 3 and seen["drawn"] == 0
+    assert seen["found"] == DistanceCurve(**size).base_bound
+    assert wrong_readouts(widget) == []
 
 
 # ---- what it must report ----

@@ -1,6 +1,7 @@
 import { IN_POWERS_OF_TEN, IN_POWERS_OF_TWO } from "../kit/controls.js";
 import { html, setAttributes, setText, svg, svgText, svgTexts, whenChanged, widthOf } from "../kit/dom.js";
 import { TAU } from "../kit/math.js";
+import { inSlices } from "../kit/motion.js";
 import { mount } from "../kit/mount.js";
 import { polylinePath } from "../kit/paths.js";
 import { linearScale } from "../kit/plot.js";
@@ -119,22 +120,29 @@ export function cosineMeans(inverse, last) {
 }
 
 // Whether C is 0 or more at 1 .. last. Looks far away first, where a base fails, and first of all at
-// single distances: most bases that fail do so there, before tables are made.
-export function holdsUpTo(inverse, last) {
+// single distances: most bases that fail do so there, before tables are made. Yields within a
+// fraction of a millisecond each, for there may be many bases and distances: see inSlices.
+export function* holdsUpTo(inverse, last) {
   for (let r = last; r >= 1; r = Math.floor(0.9 * r)) {
     if (inverse.reduce((sum, frequency) => sum + Math.cos(r * frequency), 0) < 0) return false;
   }
+  yield;
   const sum = blockSummer(inverse, last - SPAN + 1, -SPAN);
   const block = new Float64Array(SPAN);
   for (let first = last - SPAN + 1; first > -SPAN; first -= SPAN) {
     sum(block, 0);
     for (let i = Math.max(0, 1 - first); i < SPAN; i += 1) if (block[i] < 0) return false;
+    yield;
   }
   return true;
 }
 
-export function smallestBase(headDim, kept, last, bases) {
-  return bases.find((base) => holdsUpTo(keptFrequencies(headDim, base, kept), last)) ?? NaN;
+export function* smallestBase(headDim, kept, last, bases) {
+  for (const base of bases) {
+    yield;
+    if (yield* holdsUpTo(keptFrequencies(headDim, base, kept), last)) return base;
+  }
+  return NaN;
 }
 
 // B(r): the mean length of the partial sums of the hands, fastest first
@@ -292,9 +300,9 @@ function curvePicture(words) {
 }
 
 // The numbers of a state; the base bound, which is dear, does not depend on the base.
-function surveyor(bases) {
-  const baseBound = whenChanged((head_dim, kept, context) => smallestBase(head_dim, kept, context, bases));
-  return whenChanged(({ head_dim, base, context, kept }) => {
+function surveyor(bases, redraw) {
+  const baseBound = inSlices((head_dim, kept, context) => smallestBase(head_dim, kept, context, bases), redraw);
+  const survey = whenChanged((head_dim, base, context, kept) => {
     const inverse = keptFrequencies(head_dim, base, kept);
     const means = cosineMeans(inverse, context);
     return {
@@ -306,13 +314,18 @@ function surveyor(bases) {
       bound_at_context: partialSumBound(inverse, context),
       wavelength_slowest: slowestTurn(inverse),
       turning_pairs: inverse.filter((frequency) => frequency > 0).length,
-      base_bound: baseBound(head_dim, kept, context),
     };
   });
+  return ({ head_dim, base, context, kept }) => {
+    const since = performance.now();
+    const numbers = survey(head_dim, base, context, kept);
+    return { ...numbers, base_bound: baseBound(since, head_dim, kept, context) };
+  };
 }
 
-function build({ words, model, lesson, buttons, sliders, toggles, readouts }) {
+function build({ words, model, redraw, lesson, buttons, sliders, toggles, readouts }) {
   const picture = curvePicture(words);
+  const draw = whenChanged(picture.draw);
   const box = html("div", { class: "rope-distance-picture" }, picture.node);
   const stop = ([name, visit]) => [`preset_${name}`, { label: words.presets[name] ?? name, visit }];
   const stops = buttons(Object.fromEntries(Object.entries(model.get("presets")).map(stop)));
@@ -348,8 +361,9 @@ function build({ words, model, lesson, buttons, sliders, toggles, readouts }) {
       html("div", { class: "rope-readouts" }, ...numbers),
     ),
     measure: () => widthOf(box, 240, 800),
-    derive: surveyor(model.get("bases")),
-    draw: whenChanged(picture.draw),
+    derive: surveyor(model.get("bases"), redraw),
+    // Not again where only the search has gone on.
+    draw: ({ base_bound, ...shown }, room) => draw(shown, room),
     lesson: ({ context, rises, first_negative: first, turning_pairs, wavelength_slowest: wavelength }) =>
       [
         fill(words.lessonRises, { context: format(context), rises: format(rises) }),

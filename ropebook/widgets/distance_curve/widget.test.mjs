@@ -5,6 +5,13 @@ import * as widget from "./widget.js";
 
 const near = (actual, expected, limit = 1e-9) =>
   assert.ok(Math.abs(actual - expected) < limit, `${actual} is not ${expected}`);
+// What a search finds that goes on in steps.
+const foundBy = (search) => {
+  for (;;) {
+    const { done, value } = search.next();
+    if (done) return value;
+  }
+};
 const bases = Array.from({ length: 101 }, (_, i) => Number((10 ** (2 + i / 20)).toPrecision(3)));
 const plainMean = (inverse, r) => inverse.reduce((sum, f) => sum + Math.cos(r * f), 0) / inverse.length;
 const roformer = widget.keptFrequencies(64, 10000, 1);
@@ -46,15 +53,23 @@ test("Llama 2's base carries 1706 of its 4096 tokens", () => {
 test("a base holds up to a distance if no cosine mean before it is negative", () => {
   const inverse = widget.keptFrequencies(128, 10000, 1);
   assert.deepEqual(
-    [64, 1706, 1707, 4096].map((last) => widget.holdsUpTo(inverse, last)),
+    [64, 1706, 1707, 4096].map((last) => foundBy(widget.holdsUpTo(inverse, last))),
     [true, true, false, false],
   );
 });
 
 test("the smallest base is searched from below", () => {
-  assert.equal(widget.smallestBase(64, 1, 512, bases), 5620);
-  assert.equal(widget.smallestBase(64, 0, 512, bases), 100);
-  assert.ok(Number.isNaN(widget.smallestBase(2, 1, 64, bases)));
+  assert.equal(foundBy(widget.smallestBase(64, 1, 512, bases)), 5620);
+  assert.equal(foundBy(widget.smallestBase(64, 0, 512, bases)), 100);
+  assert.ok(Number.isNaN(foundBy(widget.smallestBase(2, 1, 64, bases))));
+});
+
+test("the search for the smallest base may be left after any base and any block of distances", () => {
+  const search = widget.smallestBase(64, 1, 512, bases);
+  let steps = 0;
+  while (!search.next().done) steps += 1;
+  const tried = bases.indexOf(5620) + 1;
+  assert.ok(steps >= tried + Math.ceil(512 / 129), `${steps} steps for ${tried} bases`);
 });
 
 test("the bound is the mean length of the partial sums", () => {

@@ -67,8 +67,11 @@ export function report(name, className = "") {
   const node = html("span", { class: `rope-report ${className}`, "data-report": name });
   return {
     node,
+    // null for a number that is not found yet: it reports nothing.
     update(value, text) {
-      node.dataset.value = value;
+      if (value === null) delete node.dataset.value;
+      else node.dataset.value = value;
+      node.ariaBusy = value === null ? "true" : null;
       setText(node, text);
     },
   };

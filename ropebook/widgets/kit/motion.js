@@ -1,4 +1,4 @@
-// Time: one drawing per frame, and animations.
+// Time: one drawing per frame, searches that take several, and animations.
 import { clamp } from "./math.js";
 
 export function prefersReducedMotion() {
@@ -26,6 +26,31 @@ export function frameScheduler(draw) {
   };
   schedule.cancel = () => cancelAnimationFrame(frame);
   return schedule;
+}
+
+const SLICE = 6;
+
+// A search that takes longer than a frame: `search(...given)` is a generator that yields often. Each
+// call goes on with it until SLICE milliseconds after `since`, when the work of this frame began, and
+// asks for another drawing; what it found comes from the call that ends it, null from those before.
+// It begins anew when what is given changes. Where the clock stands still, it ends at once.
+export function inSlices(search, redraw) {
+  let wanted = null;
+  let steps = null;
+  let found = null;
+  return (since, ...given) => {
+    const key = JSON.stringify(given);
+    if (key !== wanted) [wanted, steps, found] = [key, search(...given), null];
+    while (steps) {
+      const { done, value } = steps.next();
+      if (done) [steps, found] = [null, value];
+      else if (performance.now() - since >= SLICE) {
+        redraw();
+        break;
+      }
+    }
+    return found;
+  };
 }
 
 export function animator(onStop) {

@@ -46,12 +46,12 @@ export function makeParts({ set, play, playing, reset }) {
   };
 
   // A number on the page: the state's of its name, or `value(state)`, or [number, text] from there
-  // where `format` is not enough; `tone` colors it.
+  // where `format` is not enough; null while it is sought; `tone` colors it.
   const show = (name, value = (state) => state[name], { format = formatNumber, tone } = {}) => {
     const part = report(name, tone ? `rope-tone-${tone}` : "");
     shown.push((state) => {
       const [number, text] = [value(state)].flat();
-      part.update(number, text ?? format(number));
+      part.update(number, text ?? (number === null ? "…" : format(number)));
     });
     return part.node;
   };
