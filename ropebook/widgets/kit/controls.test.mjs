@@ -66,3 +66,12 @@ test("a report keeps the number behind its text", () => {
   assert.equal(part.node.dataset.value, 0.123456);
   assert.equal(part.node.textContent, "0.12");
 });
+
+test("a report without a number says that it is busy, and reports nothing", () => {
+  const part = controls.report("score");
+  part.update(1, "1");
+  part.update(null, "…");
+  assert.deepEqual([part.node.dataset, part.node.textContent, part.node.ariaBusy], [{}, "…", "true"]);
+  part.update(2, "2");
+  assert.deepEqual([part.node.dataset.value, part.node.ariaBusy], [2, null]);
+});

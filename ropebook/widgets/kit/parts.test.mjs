@@ -82,6 +82,15 @@ test("toggles and choosers set their trait", () => {
   ]);
 });
 
+test("a number that is not found yet shows that it is sought, whatever its format", () => {
+  const { update, show } = parts();
+  const sought = show("found", ({ found }) => found, { format: (value) => value.toFixed(1) });
+  update({ found: null });
+  assert.deepEqual([sought.textContent, sought.dataset], ["…", {}]);
+  update({ found: 2 });
+  assert.equal(sought.textContent, "2.0");
+});
+
 test("a number is shown in its format, or in words of its own", () => {
   const { update, show } = parts();
   const plain = show("score", ({ score }) => score, { tone: "score" });
