@@ -3,8 +3,8 @@ import { html, setAttributes, setText, whenChanged } from "../kit/dom.js";
 import { TAU, clamp } from "../kit/math.js";
 import { mount } from "../kit/mount.js";
 import { fill, formatQuantity } from "../kit/text.js";
-import { readConfig } from "./config_reader.js";
 import { parseJson } from "./json_places.js";
+import { readConfig } from "./reader.js";
 import { frequencies, shownLength, slowdowns, turningPairs } from "./scaled_frequencies.js";
 import { PLOT, makeLegend, wavesPicture } from "./waves_picture.js";
 
@@ -134,6 +134,8 @@ export const WORDS = {
       model: "model_type {value} is unknown here; layout half is assumed.",
       no_model: "No model_type is given; layout half is assumed.",
     },
+    // What a clash of widths names that no key of the text says.
+    widthsFrom: { half_a_head: "half of the head" },
     why: {
       model: "transformers' default for this model_type",
       ratio: "the ratio of the two lengths",
@@ -217,12 +219,13 @@ export function tell(words, { code, table = "problems", ...details }) {
     return text.length > 60 ? `${text.slice(0, 57)}…` : text;
   };
   const name = (item) => quote(item).slice(1).replace(/"$/, "");
+  const named = (key) => name((code === "widths" && words.widthsFrom[key]) || (key ?? ""));
   const list = (items) => (items?.length ? items.slice(0, 20).map(name).join(", ") : words.none);
   const { value, otherValue, found, keys, known, rule, why } = details;
   const parts = {
     ...details,
     ...{ value: quote(value), otherValue: quote(otherValue), found: quote(found) },
-    ...{ key: name(details.key ?? ""), other: name(details.other ?? "") },
+    ...{ key: named(details.key), other: named(details.other) },
     ...{ keys: list(keys), known: list(known), rule: words.rules[rule], why: words.why[why] ?? why },
   };
   const sentence = fill(words[table][code], parts);
