@@ -1,6 +1,6 @@
 """What a config.json may say about rotation: every key with its rule, as data.
 
-`reader.py` reads a configuration by this table, and so does `config_inspector/config_reader.js`,
+`reader.py` reads a configuration by this table, and so does `config_inspector/reader.js`,
 which gets it as JSON. Neither knows a bound, a spelling or a model type by itself.
 """
 

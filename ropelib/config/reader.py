@@ -1,7 +1,7 @@
 """Reads one configuration by the table of `keys.py`, key by key.
 
-`config_inspector/config_reader.js` does the same in the same order, and
-`tests/config/test_config_parity.py` holds the two together.
+`config_inspector/reader.js` does the same in the same order, with files of the same names beside
+it, and `tests/config/test_config_parity.py` holds the two together.
 """
 
 from typing import Any

@@ -15,8 +15,9 @@ from ropelib.config.files import parsed
 from ropelib.config.reader import Reader
 
 torch.set_num_threads(1)
-# What the scaling functions call a key.
+# What Python's errors call a key.
 ARGUMENTS = {
+    "half_a_head": "half of the head",
     "rope_theta": "base",
     "original_max_position_embeddings": "original_max_seq_len",
     "layer_type": "layers of type",

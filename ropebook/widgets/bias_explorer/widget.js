@@ -1,5 +1,5 @@
 import { div, html, resize, setAttributes, setText, svg, svgText, whenChanged, widthOf } from "../kit/dom.js";
-import { clamp, inverseFrequencies, softmax } from "../kit/math.js";
+import { clamp, inverseFrequencies, sinusoid, softmax } from "../kit/math.js";
 import { easing } from "../kit/motion.js";
 import { mount } from "../kit/mount.js";
 import { linearScale } from "../kit/plot.js";
@@ -97,11 +97,6 @@ export function bucketRange(distance, numBuckets, maxDistance) {
   return [own[0], own.at(-1) > maxDistance ? Infinity : own.at(-1)];
 }
 
-// sin and cos of one position, in turns: sin, cos, sin, cos, ...
-export function sinusoid(position, modelDim, base) {
-  return inverseFrequencies(modelDim, base).flatMap((turn) => [Math.sin(position * turn), Math.cos(position * turn)]);
-}
-
 // p_m^T W p_n; W is diagonal and weighs sines and cosines.
 export function absoluteBias(p, r, weights) {
   return p.reduce((sum, value, j) => sum + weights[j % 2] * (value * r[j]), 0);
@@ -122,7 +117,8 @@ export function relativeBias(distance, state, tables) {
 
 export function biasMatrix(state, tables) {
   if (state.encoding === "absolute") {
-    const table = each((i) => sinusoid(state.shift + i, tables.model_dim, tables.base));
+    const inverse = inverseFrequencies(tables.model_dim, tables.base);
+    const table = each((i) => sinusoid(state.shift + i, inverse));
     return table.map((p) => table.map((r) => absoluteBias(p, r, tables.absolute_weights)));
   }
   return each((m) => each((n) => relativeBias(n - m, state, tables)));
@@ -202,7 +198,8 @@ function sentence(state, words, tables) {
   const [from, to] = bucketRange(distance, state.num_buckets, state.max_distance);
   const range = words.range[to === from ? "one" : to < Infinity ? "some" : "open"];
   const line = state.lines[distance + LENGTH - 1] ?? [];
-  const [p, r] = [state.query, state.key].map((i) => sinusoid(i, tables.model_dim, tables.base));
+  const inverse = inverseFrequencies(tables.model_dim, tables.base);
+  const [p, r] = [state.query, state.key].map((i) => sinusoid(i, inverse));
   const kinds = lessonKinds(state).map((kind) => words.lessons[kind]);
   return fill(kinds.join(" "), {
     ...state,

@@ -1,3 +1,5 @@
+import { readConfig } from "./reader.js";
+
 // A table of the shape of ropelib/config/keys.py, small enough to see what a test depends on.
 const number = (rule) => ({ of: "number", ...rule });
 const whole = (least, most) => ({ of: "integer", least, ...(most ? { most } : {}) });
@@ -76,3 +78,6 @@ export const table = {
 export const llama = {
   ...{ model_type: "llama", head_dim: 8, num_hidden_layers: 4, max_position_embeddings: 4096, rope_theta: 10000 },
 };
+
+export const read = (changes, kind = "") => readConfig({ ...llama, ...changes }, kind, table);
+export const codes = (list) => list.map((found) => found.code);

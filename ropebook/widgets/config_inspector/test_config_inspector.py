@@ -25,7 +25,10 @@ from ropelib.gallery import GALLERY
 
 SOURCE = Path(__file__).with_name("widget.js").read_text("utf-8")
 TABLE, CODE = re.fullmatch(r"(.*?^};\n)(.*)", SOURCE, re.DOTALL | re.MULTILINE).groups()
-READER = Path(__file__).with_name("config_reader.js").read_text("utf-8")
+READER = "".join(
+    Path(__file__).with_name(f"{name}.js").read_text("utf-8")
+    for name in ("rules", "values", "rope_part", "layers", "widths", "reader")
+)
 PLACES = Path(__file__).with_name("json_places.js").read_text("utf-8")
 LLAMA = {
     "model_type": "llama",

@@ -1,10 +1,10 @@
 import { IN_POWERS_OF_TWO, OWN_KEYS, button, readout, slider } from "../kit/controls.js";
-import { html, setAttributes, setText, whenChanged } from "../kit/dom.js";
+import { div, html, setAttributes, setText, whenChanged } from "../kit/dom.js";
 import { TAU, clamp } from "../kit/math.js";
 import { mount } from "../kit/mount.js";
 import { fill, formatQuantity } from "../kit/text.js";
-import { readConfig } from "./config_reader.js";
 import { parseJson } from "./json_places.js";
+import { readConfig } from "./reader.js";
 import { frequencies, shownLength, slowdowns, turningPairs } from "./scaled_frequencies.js";
 import { PLOT, makeLegend, wavesPicture } from "./waves_picture.js";
 
@@ -134,6 +134,8 @@ export const WORDS = {
       model: "model_type {value} is unknown here; layout half is assumed.",
       no_model: "No model_type is given; layout half is assumed.",
     },
+    // What a clash of widths names that no key of the text says.
+    widthsFrom: { half_a_head: "half of the head" },
     why: {
       model: "transformers' default for this model_type",
       ratio: "the ratio of the two lengths",
@@ -217,12 +219,13 @@ export function tell(words, { code, table = "problems", ...details }) {
     return text.length > 60 ? `${text.slice(0, 57)}…` : text;
   };
   const name = (item) => quote(item).slice(1).replace(/"$/, "");
+  const named = (key) => name((code === "widths" && words.widthsFrom[key]) || (key ?? ""));
   const list = (items) => (items?.length ? items.slice(0, 20).map(name).join(", ") : words.none);
   const { value, otherValue, found, keys, known, rule, why } = details;
   const parts = {
     ...details,
     ...{ value: quote(value), otherValue: quote(otherValue), found: quote(found) },
-    ...{ key: name(details.key ?? ""), other: name(details.other ?? "") },
+    ...{ key: named(details.key), other: named(details.other) },
     ...{ keys: list(keys), known: list(known), rule: words.rules[rule], why: words.why[why] ?? why },
   };
   const sentence = fill(words[table][code], parts);
@@ -262,47 +265,47 @@ export function inspect(text, layerType, seqLen, table) {
 const q = formatQuantity;
 const finitely = (words, value) => (Number.isFinite(value) ? q(value) : words.endless);
 
-// Sentences and their values: how many pairs turn, what was done to them, and what else is unusual.
-export function verdictParts(words, seen) {
+// How many pairs turn, what was done to them, and what else is unusual.
+function verdict(words, seen) {
   const { spec, inverse, length, attentionFactor } = seen;
   const never = neverTurn(inverse, length).length;
   const count = length === null ? words.verdictOpen : never ? words.verdict : words.verdictAll;
-  const parts = [[count, { never, pairs: inverse.length, length: length === null ? "" : q(length) }]];
-  parts.push(...scalingParts(words, seen));
+  const said = [fill(count, { never, pairs: inverse.length, length: length === null ? "" : q(length) })];
+  said.push(...ofScaling(words, seen));
   if (attentionFactor !== 1) {
-    parts.push([words.attention, { factor: q(attentionFactor), score: q(attentionFactor ** 2) }]);
+    said.push(fill(words.attention, { factor: q(attentionFactor), score: q(attentionFactor ** 2) }));
   }
-  if (spec.rotaryDim < spec.headDim) parts.push([words.partial, { rotary: spec.rotaryDim, head: spec.headDim }]);
+  if (spec.rotaryDim < spec.headDim) said.push(fill(words.partial, { rotary: spec.rotaryDim, head: spec.headDim }));
   const { still, total } = spec.layers;
-  if (still.length) parts.push([words.nopeLayers, { count: still.length, total }]);
-  return parts;
+  if (still.length) said.push(fill(words.nopeLayers, { count: still.length, total }));
+  return said.join(" ");
 }
 
-function scalingParts(words, seen) {
+function ofScaling(words, seen) {
   const { spec, unscaled, inverse, length, grownBase } = seen;
   const slowed = slowdowns(seen);
   const [low, high] = [Math.min(...slowed), Math.max(...slowed)];
-  const linear = [words.linear, { factor: q(spec.factor) }];
+  const linear = fill(words.linear, { factor: q(spec.factor) });
   if (spec.type === "default" || (spec.type !== "proportional" && high === 1 && low === 1)) {
-    return [spec.type === "dynamic" ? [words.dynamicRest, { max: q(spec.maxSeqLen) }] : [words.noScaling, {}]];
+    return [spec.type === "dynamic" ? fill(words.dynamicRest, { max: q(spec.maxSeqLen) }) : words.noScaling];
   }
   if (spec.type === "linear") return [linear];
-  if (/dynamic|alpha/.test(spec.type)) return [[words.dynamic, { base: q(grownBase), factor: q(high) }]];
+  if (/dynamic|alpha/.test(spec.type)) return [fill(words.dynamic, { base: q(grownBase), factor: q(high) })];
   if (spec.type === "longrope") {
     const sentence = length > spec.trained ? words.longropeLong : words.longropeShort;
-    return [[sentence, { original: q(spec.trained), low: q(low), high: q(high) }]];
+    return [fill(sentence, { original: q(spec.trained), low: q(low), high: q(high) })];
   }
   if (spec.type === "proportional") {
     const turning = turningPairs(spec);
     const still = inverse.length - turning;
-    return [...(still ? [[words.proportional, { turning, still }]] : []), ...(spec.factor === 1 ? [] : [linear])];
+    return [...(still ? [fill(words.proportional, { turning, still })] : []), ...(spec.factor === 1 ? [] : [linear])];
   }
   const { most, ...found } = bands(slowed);
   return Object.entries(words.ranges).flatMap(([name, sentence]) => {
     if (!found[name]) return [];
     const [first, last] = found[name];
     const range = fill(first === last ? words.pairOne : words.pairRange, { first, last });
-    return [[sentence, { range, from: q(TAU / unscaled[first]), to: q(TAU / unscaled[last]), factor: q(most) }]];
+    return fill(sentence, { range, from: q(TAU / unscaled[first]), to: q(TAU / unscaled[last]), factor: q(most) });
   });
 }
 
@@ -398,7 +401,7 @@ function makeEditor(words, { table, onText }) {
 function makeKinds(words, onKind) {
   const row = html("div", { class: "rope-row", role: "group", "aria-label": words.layerType });
   const title = html("span", { class: "rope-readout-label" }, words.layerType);
-  const node = html("div", { class: "rope-config-kinds" }, title, row);
+  const node = div("rope-config-kinds", title, row);
   const makeButtons = whenChanged((kinds) => {
     const made = kinds.map((kind) => ({
       kind,
@@ -412,12 +415,6 @@ function makeKinds(words, onKind) {
     for (const { kind, update } of makeButtons(layerTypes)) update(kind === layerType);
   };
   return { node, show };
-}
-
-// Texts come from the reader's paste, so they are set as text and never as HTML.
-function boldText(sentence, values) {
-  const pieces = sentence.split(/<b>|<\/b>/).map((piece) => fill(piece, values));
-  return pieces.map((piece, i) => (i % 2 ? html("b", {}, piece) : piece));
 }
 
 // ---- the widget ----
@@ -491,7 +488,7 @@ function build(tools) {
     onInput: (length) => set({ seq_len: clamp(Math.round(length), 1, longest(seen.spec)) }),
   });
 
-  const plot = html("div", { class: "rope-config-plot" }, waves.node);
+  const plot = div("rope-config-plot", waves.node);
   const pickAt = ({ clientX }) => {
     if (!seen.spec) return;
     const bounds = plot.getBoundingClientRect();
@@ -502,19 +499,18 @@ function build(tools) {
   plot.addEventListener("pointermove", (event) => event.pointerType === "mouse" && pickAt(event));
   plot.addEventListener("click", pickAt);
 
-  const box = (name, ...nodes) => html("div", { class: name }, ...nodes);
-  const pairBox = box("rope-readouts rope-config-pair", ...numbers.pair);
+  const pairBox = div("rope-readouts rope-config-pair", ...numbers.pair);
   lesson.classList.add("rope-lesson-short");
   setAttributes(lesson.firstChild, { "data-text": "verdict" });
-  const frame = box(
+  const frame = div(
     "rope-frame",
-    box("rope-row rope-row-first rope-config-examples", ...buttons(Object.fromEntries(examples))),
+    div("rope-row rope-row-first rope-config-examples", ...buttons(Object.fromEntries(examples))),
     lesson,
-    box(
+    div(
       "rope-config",
-      box("rope-config-input", ...editor.nodes, kinds.node, lengthSlider.node, editor.warningList),
-      box("rope-config-results rope-config-hideable", makeLegend(words), plot, pairSlider, pairBox),
-      box("rope-readouts rope-config-facts rope-config-hideable", ...numbers.facts),
+      div("rope-config-input", ...editor.nodes, kinds.node, lengthSlider.node, editor.warningList),
+      div("rope-config-results rope-config-hideable", makeLegend(words), plot, pairSlider, pairBox),
+      div("rope-readouts rope-config-facts rope-config-hideable", ...numbers.facts),
     ),
   );
 
@@ -526,11 +522,12 @@ function build(tools) {
     lengthSlider.node.hidden = !dependsOnLength(spec);
     if (dependsOnLength(spec)) lengthSlider.update(seen.length, Math.ceil(Math.log2(longest(spec)) * 20) / 20);
     if (!spec) {
+      // It quotes the reader's paste, so it is set as text and never as HTML.
       say([fill(words.unreadable, { reason: tell(words, problems[0]) })]);
       return waves.clear();
     }
     numbers.name(spec);
-    say(verdictParts(words, seen).flatMap(([sentence, values]) => [...boldText(sentence, values), " "]));
+    say(verdict(words, seen));
   }
   const look = whenChanged((config, layerType, seqLen) => {
     const found = inspect(config, layerType, seqLen, table);

@@ -43,6 +43,12 @@ test("the picture adds an alias, another reach and a softmax factor, each once",
   assert.deepEqual(codes({ type: "yarn", factor: 4, trained: 4, maxSeqLen: null }), []);
 });
 
+test("half a head is no key of the text, and is said in words", () => {
+  const chatglm = { model_type: "chatglm", rope_theta: null, rotary_dim: 8 };
+  const [problem] = inspect(chatglm).problems;
+  assert.equal(tell(problem), "half of the head makes 4 dimensions rotate, but rotary_dim 8: they must agree.");
+});
+
 test("a value is shown short, on one line and as what it is", () => {
   const said = (value) => tell({ code: "rule", key: "k", rule: "positive", value });
   assert.match(said(Infinity), /got a number beyond 10³⁰⁸\.$/);

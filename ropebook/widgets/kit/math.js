@@ -42,6 +42,11 @@ export function inverseFrequencies(dim, base, count = dim / 2) {
   return Array.from({ length: count }, (_, i) => base ** ((-2 * i) / dim));
 }
 
+// sin and cos of a position at each frequency, in turns: sin, cos, sin, cos, ...
+export function sinusoid(position, inverse) {
+  return inverse.flatMap((frequency) => [Math.sin(position * frequency), Math.cos(position * frequency)]);
+}
+
 export function softmax(scores) {
   const top = Math.max(...scores);
   const powers = scores.map((score) => Math.exp(score - top));

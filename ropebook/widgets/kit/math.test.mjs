@@ -43,6 +43,11 @@ test("inverse frequencies fall from 1 by equal factors", () => {
   assert.deepEqual(math.inverseFrequencies(8, 16, 2), math.inverseFrequencies(8, 16).slice(0, 2));
 });
 
+test("a sinusoid is sine and cosine of each frequency in turns", () => {
+  const expected = [Math.sin(3), Math.cos(3), Math.sin(0.75), Math.cos(0.75)];
+  assert.ok(math.alike(math.sinusoid(3, [1, 0.25]), expected));
+});
+
 test("a softmax sums to one and bears large and infinite scores", () => {
   assert.deepEqual(math.softmax([1000, 1000]), [0.5, 0.5]);
   assert.deepEqual(math.softmax([0, -Infinity]), [1, 0]);

@@ -63,7 +63,6 @@ export function animator(onStop) {
   };
   return {
     stop,
-    running: () => frame !== null,
     start(step) {
       stop();
       let begin = null;
@@ -76,11 +75,6 @@ export function animator(onStop) {
     },
     cancel: () => cancelAnimationFrame(frame),
   };
-}
-
-export function commit(model, changes) {
-  for (const [name, value] of Object.entries(changes)) model.set(name, value);
-  model.save_changes();
 }
 
 export function watch(model, names, node, schedule) {

@@ -50,8 +50,8 @@ function makeLesson() {
     text: () => sentence.textContent,
     // A text of the table, or nodes where a part of it comes from a reader.
     say(content) {
-      if (typeof content !== "string") return sentence.replaceChildren(...content);
-      if (content !== said) sentence.innerHTML = content;
+      if (typeof content !== "string") sentence.replaceChildren(...content);
+      else if (content !== said) sentence.innerHTML = content;
       said = content;
     },
   };

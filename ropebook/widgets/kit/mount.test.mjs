@@ -18,7 +18,7 @@ function mounted({ lang = "en" } = {}) {
       measure: (narrow) => ({ narrow, order: seen.push("measure") }),
       derive: ({ m }) => ({ double: 2 * m }),
       draw: (state, room) => seen.push({ ...state, narrow: room.narrow }),
-      lesson: ({ double }) => `${words.said}: ${double}`,
+      lesson: ({ double }) => (double ? `${words.said}: ${double}` : ["nothing"]),
       silent: ({ m }) => m === 9,
       stop: () => seen.push("stopped"),
     }),
@@ -51,6 +51,16 @@ test("the sentence is written only when it changes", () => {
   model.set("m", 3);
   page.wait(0.1);
   assert.equal(sentence.writes, before);
+});
+
+test("a sentence comes back after nodes that stood in its place", () => {
+  const { page, model, root } = mounted();
+  const show = (m) => {
+    model.set("m", m);
+    page.wait(0.1);
+    return root.find("class", "rope-lesson").children[0].textContent;
+  };
+  assert.deepEqual([show(3), show(0), show(3)], ["twice: 6", "nothing", "twice: 6"]);
 });
 
 test("a widget that is taken down leaves nothing behind", () => {

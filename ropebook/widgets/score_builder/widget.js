@@ -1,6 +1,6 @@
 import { arrowKeys, markChosen } from "../kit/choice.js";
 import { IN_DEGREES, IN_POWERS_OF_TEN, OWN_KEYS } from "../kit/controls.js";
-import { html, resize, setAttributes, setText, svg, svgText, whenChanged, widthOf } from "../kit/dom.js";
+import { div, html, resize, setAttributes, setText, svg, svgText, whenChanged, widthOf } from "../kit/dom.js";
 import { TAU, clamp, inverseFrequencies } from "../kit/math.js";
 import { mount } from "../kit/mount.js";
 import { dotsPath, polylinePath } from "../kit/paths.js";
@@ -385,15 +385,14 @@ function build(tools) {
     beside: { label: words.beside, tone },
     rival_score: { label: words.rival, tone, format: ifAny, more: [rivalAt] },
   });
-  const box = (name, ...nodes) => html("div", { class: `rope-builder${name}` }, ...nodes);
+  const box = (name, ...nodes) => div(`rope-builder${name}`, ...nodes);
   const [pictureBox, dialBox] = [box("-picture", curves.node), html("div", {}, clocks.node)];
   const note = html("p", { class: "rope-builder-note" }, words.note);
   const heading = html("p", { class: "rope-heading" }, title);
   lesson.classList.add("rope-builder-lesson");
-  const frame = html(
-    "div",
-    { class: "rope-frame" },
-    html("div", { class: "rope-row rope-row-first rope-builder-stops" }, ...stops),
+  const frame = div(
+    "rope-frame",
+    div("rope-row rope-row-first rope-builder-stops", ...stops),
     lesson,
     box(
       "",
@@ -402,7 +401,7 @@ function build(tools) {
       box("-clocks", note, dialBox, box("-facts", heading, ...facts), ...rest.slice(0, 2)),
       box("-shape", ...rest.slice(2)),
     ),
-    html("div", { class: "rope-readouts" }, ...numbers),
+    div("rope-readouts", ...numbers),
     html("div", { hidden: "" }, ...stored("pair_amplitude", "amplitudes"), ...stored("pair_start", "start_angles")),
   );
   const remember = whenChanged(survey);

@@ -1,5 +1,5 @@
 // Codes of positions: bits, or sines and cosines, and the dot products of two of them.
-import { TAU, inverseFrequencies } from "../kit/math.js";
+import { TAU, inverseFrequencies, sinusoid } from "../kit/math.js";
 
 export const PLACES = 128;
 export const REACH = 64;
@@ -15,7 +15,7 @@ export function codeFrequencies({ code, model_dim, base }) {
 // One row of the heat map: bits as -1 and +1, or (sin, cos) side by side.
 export function codeOf(position, binary, inverse) {
   if (binary) return inverse.map((_, i) => 2 * ((Math.floor(position) >> i) & 1) - 1);
-  return inverse.flatMap((frequency) => [Math.sin(position * frequency), Math.cos(position * frequency)]);
+  return sinusoid(position, inverse);
 }
 
 // What each pair (each bit) adds to the dot product.

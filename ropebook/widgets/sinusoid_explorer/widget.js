@@ -1,5 +1,5 @@
 import { readout } from "../kit/controls.js";
-import { html, setAttributes, setText, svg, svgText, whenChanged, widthOf } from "../kit/dom.js";
+import { div, html, setAttributes, setText, svg, svgText, whenChanged, widthOf } from "../kit/dom.js";
 import { TAU, clamp, degrees } from "../kit/math.js";
 import { mount } from "../kit/mount.js";
 import { arcHeadPath, polylinePath, sectorPath, spiralPoints } from "../kit/paths.js";
@@ -216,7 +216,7 @@ function mapPicture(words) {
     }
     context.putImageData(image, 0, 0);
   });
-  return { node: html("div", { class: "rope-sinusoid-map" }, canvas, picture), draw, paint };
+  return { node: div("rope-sinusoid-map", canvas, picture), draw, paint };
 }
 
 const CENTER = 75;
@@ -383,9 +383,8 @@ function makeFacts(words, { readouts, show, text }) {
   const dots = html("span", {}, show("sin"), ", ", show("cos"));
   const bit = show("bit", undefined, { format: (value) => formatNumber(value, 0) });
   const named = text(({ shape }) => (shape.binary ? words.bit : words.reading));
-  const facts = html(
-    "div",
-    { class: "rope-facts" },
+  const facts = div(
+    "rope-facts",
     text(({ shape, pair }) => fill(words.pairTitle[shape.kind], { pair }), "p", { class: "rope-heading" }),
     ...readouts({
       wavelength: { label: ({ shape }) => words.wavelength[shape.kind], format: inTokens },
@@ -420,22 +419,21 @@ function build(tools) {
     other: { label: words.other, tone, format: tokens },
   });
 
-  const box = (name, ...nodes) => html("div", { class: `rope-sinusoid-${name}` }, ...nodes);
+  const box = (name, ...nodes) => div(`rope-sinusoid-${name}`, ...nodes);
   const note = text(({ shape }) => words.columns[shape.kind], "p");
   const dialNote = text(({ shape }) => words.dial[shape.kind], "p", { class: "rope-sinusoid-dial-note" });
   const swatch = [html("span", {}, "−1"), html("span", { class: "rope-sinusoid-swatch" }), html("span", {}, "+1")];
   const curveBox = html("div", {}, curve.node);
-  const frame = html(
-    "div",
-    { class: "rope-frame rope-sinusoid" },
-    html("div", { class: "rope-row rope-row-first" }, ...codes),
+  const frame = div(
+    "rope-frame rope-sinusoid",
+    div("rope-row rope-row-first", ...codes),
     box("legend", note, html("p", { class: "rope-sinusoid-scale" }, ...swatch)),
     box("main", map.node),
-    html("div", { class: "rope-row rope-sinusoid-stops" }, ...stops),
-    html("div", { class: "rope-controls" }, ...controls),
+    div("rope-row rope-sinusoid-stops", ...stops),
+    div("rope-controls", ...controls),
     box("side", box("clock", clock.node, facts.node, dialNote), curveBox),
     lesson,
-    html("div", { class: "rope-readouts" }, ...numbers),
+    div("rope-readouts", ...numbers),
   );
 
   // A canvas knows nothing of style sheets: it is painted again when the page turns dark.

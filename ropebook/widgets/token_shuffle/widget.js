@@ -1,7 +1,7 @@
 import { OWN_KEYS, readout } from "../kit/controls.js";
 import { arrow, div, html, setAttributes, setText, svg, svgText, widthOf } from "../kit/dom.js";
 import { dragAlong } from "../kit/drag.js";
-import { alike, clamp, dot, softmax } from "../kit/math.js";
+import { alike, clamp, dot, sinusoid, softmax } from "../kit/math.js";
 import { animator, prefersReducedMotion } from "../kit/motion.js";
 import { mount } from "../kit/mount.js";
 import { fill, formatNumber } from "../kit/text.js";
@@ -50,9 +50,7 @@ const TILE = 50;
 const TOP = 22;
 
 // The sinusoidal code of a place, two numbers wide: [sin m, cos m].
-export function positionCode(place) {
-  return [Math.sin(place), Math.cos(place)];
-}
+export const positionCode = (place) => sinusoid(place, [1]);
 
 export function apply(matrix, [x, y]) {
   return matrix.map(([a, b]) => a * x + b * y);
@@ -360,19 +358,11 @@ function lessonOf(words, state) {
   const twin = text.words.find((word, at) => text.words.indexOf(word) !== at);
   const [main, more, rule] = lessonKinds(state, twin);
   const quoted = (word) => html("span", { lang: text.language, ...roomFor(word) }, word).outerHTML;
-  return fill(
-    [main, more]
-      .map((kind) => words.lessons[kind] ?? "")
-      .join(" ")
-      .trim(),
-    {
-      change: formatNumber(change),
-      most: quoted(names[changes.indexOf(change)]),
-      first: quoted(names[0]),
-      twin,
-      how: words.how[rule],
-    },
-  );
+  const sentences = [main, more].filter(Boolean).map((kind) => words.lessons[kind]);
+  return fill(sentences.join(" "), {
+    ...{ change: formatNumber(change), twin, how: words.how[rule] },
+    ...{ most: quoted(names[changes.indexOf(change)]), first: quoted(names[0]) },
+  });
 }
 
 // Where each word is drawn, in places: on its way while it travels, or in a hand.

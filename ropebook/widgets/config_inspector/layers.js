@@ -1,0 +1,49 @@
+import { given, refuse } from "./rules.js";
+
+// Which layers rotate, as ropelib/config/layers.py reads it.
+
+const kindOf = (local) => (local ? "sliding_attention" : "full_attention");
+
+function forEachLayer(key, values, total) {
+  if (values.length !== total) refuse("layers", { key, value: values.length, wanted: total });
+  return values;
+}
+
+function kindsOfLayers({ text, table, is, orDefault, lookUp }, total) {
+  const each = (kind) => Array.from({ length: total }, (_, i) => kind(i));
+  if (given(text.layer_types)) return forEachLayer("layer_types", text.layer_types, total);
+  if (is("alternating")) return each((i) => kindOf(i % orDefault("global_attn_every_n_layers")));
+  const [first, second] = table.spellings.sliding_window_pattern;
+  const pattern = text[first] ?? text[second] ?? lookUp("patterns");
+  if (!given(pattern)) return null;
+  if (typeof pattern === "string") return each((i) => kindOf(pattern[i % pattern.length] === "L"));
+  return each((i) => kindOf((i + 1) % pattern));
+}
+
+// Which layers rotate by `no_rope_layers`; the name misleads: a 1 is a layer that rotates.
+function switches({ text, table, model, known, orDefault }, total) {
+  const [bases, listed] = [text.layer_rope_theta, text.no_rope_layers];
+  if (given(bases)) return forEachLayer("layer_rope_theta", bases, total).map((value) => value !== 0);
+  if (!table.read_by.no_rope_layers.includes(model) && (!given(listed) || known)) return Array(total).fill(true);
+  if (listed?.length) return forEachLayer("no_rope_layers", listed, total).map((value) => value === 1);
+  return Array.from({ length: total }, (_, i) => (i + 1) % orDefault("no_rope_layer_interval") !== 0);
+}
+
+// The layers of the chosen kind that rotate, and those that rotate in no way.
+export function layersOf(values, entries, layerType) {
+  const { text, table, is, spelled } = values;
+  const total = spelled("num_hidden_layers");
+  if (!given(total)) return { total, rotating: null, still: [] };
+  const [kinds, on] = [kindsOfLayers(values, total), switches(values, total)];
+  let slidingOnly = is("sliding_only");
+  if (slidingOnly && !is("sliding_only_always")) slidingOnly = text.sliding_window !== null;
+  if (!kinds && (slidingOnly || layerType !== null)) refuse("missingLayers", { key: "layer_types" });
+  const turns = (i) =>
+    on[i] &&
+    !table.without_attention.includes(kinds?.[i]) &&
+    (!slidingOnly || kinds[i] === "sliding_attention") &&
+    entries.get(kinds?.[i]) !== null;
+  const all = Array.from({ length: total }, (_, i) => i);
+  const rotating = all.filter((i) => turns(i) && (layerType === null || kinds[i] === layerType));
+  return { total, rotating, still: all.filter((i) => !turns(i)) };
+}

@@ -1,0 +1,55 @@
+import { checked, given, has, refuse, same } from "./rules.js";
+
+// What a configuration says, each value by its rule, as ropelib/config/values.py reads it.
+
+export const SHARE = "partial_rotary_factor";
+
+// The one value that all who give any agree on.
+export function agreed(said, code = "disagree") {
+  const found = said.filter(([, value]) => given(value));
+  for (const [key, value] of found.slice(1)) {
+    const [other, otherValue] = found[0];
+    if (value !== otherValue) refuse(code, { key, value, other, otherValue });
+  }
+  return found[0]?.[1] ?? null;
+}
+
+// What the part about text says of rotation; what stands around it must agree.
+function textPart(whole, table) {
+  const aboutRotation = new RegExp(table.about_rotation, "i");
+  const known = (key) => has(table.keys, key);
+  const name = table.text_parts.find((key) => given(whole[key]));
+  let text = whole;
+  if (name) {
+    const inner = checked(name, whole[name], "mapping", table);
+    for (const key of Object.keys(table.keys).filter((key) => aboutRotation.test(key))) {
+      const [value, otherValue] = [whole[key], inner[key]];
+      if (given(value) && !same(value, otherValue))
+        refuse("disagree", { key, value, other: `${name}.${key}`, otherValue });
+    }
+    text = { model_type: whole.model_type, ...inner };
+  }
+  return Object.fromEntries(Object.entries(text).filter(([key]) => known(key) || aboutRotation.test(key)));
+}
+
+// The text part and the questions that all files here ask of it; `notes` gathers what is worth a warning.
+export function valuesOf(whole, table, notes) {
+  const text = textPart(whole, table);
+  for (const [key, rule] of Object.entries(table.keys)) {
+    if (given(text[key])) checked(key, text[key], rule, table);
+  }
+  const model = text.model_type ?? null;
+  const types = table.model_types;
+  const is = (group) => (Array.isArray(types[group]) ? types[group].includes(model) : has(types[group], model));
+  const known = is("interleaved") || is("half");
+  const orDefault = (key) => text[key] ?? table.defaults[key];
+  const note = (code, key, details) => notes.push({ code, key, ...details });
+  const assume = (key, value, why = "model") => {
+    note("assumed", key, { value, why });
+    return value;
+  };
+  const spelled = (name) => agreed(table.spellings[name].map((key) => [key, text[key]]));
+  const lookUp = (group) => (is(group) ? types[group][model] : null);
+  const path = given(text.rope_parameters) ? "rope_parameters." : "rope_scaling.";
+  return { path, text, table, model, types, known, is, orDefault, note, assume, spelled, lookUp };
+}

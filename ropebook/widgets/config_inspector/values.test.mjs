@@ -1,0 +1,11 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+
+import { codes, llama, table } from "./config_table.mjs";
+import { readConfig } from "./reader.js";
+
+test("text_config is what counts, and must not be contradicted", () => {
+  const inside = { model_type: "llava", text_config: llama };
+  assert.ok(readConfig(inside, "", table).spec);
+  assert.deepEqual(codes(readConfig({ ...inside, rope_theta: 5 }, "", table).problems), ["disagree"]);
+});
