@@ -151,6 +151,9 @@ def test_every_test_stands_in_a_room_named_after_what_it_tests():
         for kind in ("claims", "exercises"):
             if path.stem.startswith(f"test_{kind}_"):
                 assert room == kind and path.stem.removeprefix(f"test_{kind}_") in CHAPTERS, path
+    # A folder of tests is no package: pytest takes two files of one name for one module.
+    names = [path.name for path in (ROOT / "tests").rglob("test_*.py")]
+    assert sorted(names) == sorted(set(names))
     homes = {"encodings": "ropelib", "config": "ropelib", "diagnosis": "ropelib"}
     homes |= {"widgets": "ropebook", "exercises": "ropebook"}
     assert all((ROOT / home / room).is_dir() for room, home in homes.items())

@@ -34,6 +34,7 @@ ROOMS = {".ci", ".github", "benchmarks", "book", "docs", "ropebook", "ropelib", 
 TEXT = {".py", ".js", ".mjs", ".css", ".md", ".ipynb", ".yml", ".yaml", ".toml", ".txt", ".cff", ""}
 # Brackets keep these patterns from finding themselves.
 UNFINISHED = re.compile(r"\b(?:TOD[O]|FIXM[E]|XX[X]|HAC[K]|WI[P]|TB[D])\b")
+MERGING = re.compile(r"^(?:<{7}|>{7}) ")
 HOSTS = re.compile(
     r"pypi[.]org|pythonhosted[.]org|npmjs[.](?:org|com)|anaconda[.]org|jsdelivr[.]net|unpkg[.]com"
     r"|cdnjs[.]cloudflare|esm[.]sh|skypack[.]dev|googleapis[.]com|download[.]pytorch"
@@ -136,6 +137,7 @@ def test_no_file_names_a_registry_or_a_delivery_network():
 
 def test_nothing_is_left_unfinished():
     assert lines_matching(UNFINISHED, {".py", ".js", ".mjs", ".css"}) == []
+    assert lines_matching(MERGING, TEXT) == []
 
 
 def test_no_built_or_large_file_is_tracked():
