@@ -28,7 +28,7 @@ logger = logging.getLogger(__name__)
 class PlotlyRenderer:
     """Writes a Plotly figure as a JSON script tag that the static host draws.
 
-    myst-nb finds this class in every environment that ropelib is in, so it leaves figures alone in
+    myst-nb finds this class in every environment that ropebook is in, so it leaves figures alone in
     books that do not list `ropebook.site` among their extensions.
     """
 

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from ropelib import apply_rotary, convert_layout, cos_sin, inv_freq, reference
-from ropelib.diagnose import diagnose, seq_first
+from ropelib.diagnosis import diagnose, seq_first
 
 HEAD_DIM, LENGTH = 8, 5
 IDS = torch.arange(LENGTH)
@@ -433,7 +433,7 @@ def test_stablelm_alpha_rotates_a_part_in_halves():
     from transformers import GPTNeoXConfig
     from transformers.models.gpt_neox import modeling_gpt_neox
 
-    from ropelib.diagnose import from_tables
+    from ropelib.diagnosis import from_tables
 
     config = GPTNeoXConfig(hidden_size=256, num_attention_heads=4)
     tables = modeling_gpt_neox.GPTNeoXRotaryEmbedding(config)

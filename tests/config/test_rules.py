@@ -53,9 +53,6 @@ def test_a_text_config_must_not_be_contradicted():
         RopeConfig.from_hf({"text_config": 3})
 
 
-WITHOUT_SIZES = {"model_type": "llama", "rope_theta": 1e4}
-
-
 BAD = [
     (llama(rope_type="linear"), ValueError, "lacks 'factor', which rope_type 'linear' needs"),
     (llama(rope_type="yarn", factor=2.0), ValueError, "lacks 'original_max_position_embeddings'"),

@@ -63,13 +63,6 @@ class ComplexProduct(RopeWidget, folder="complex_product"):
         return complex(*self.z) * complex(*self.w)
 
     @property
-    def product_by_matrix(self) -> complex:
-        """The same product, as the matrix of w times the vector z."""
-        import torch
-
-        return complex(*(self.matrix @ torch.tensor(self.z, dtype=torch.float64)).tolist())
-
-    @property
     def lengths(self) -> tuple[float, float, float]:
         """Lengths of z, w and z * w."""
         return abs(complex(*self.z)), abs(complex(*self.w)), abs(self.product)

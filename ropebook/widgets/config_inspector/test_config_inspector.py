@@ -20,8 +20,8 @@ from ropebook.widgets import ConfigInspector
 from ropebook.widgets.config_inspector.widget import EXAMPLES
 from ropelib import inv_freq
 from ropelib.config import RopeConfig, keys, layer_types
+from ropelib.config.gallery import GALLERY
 from ropelib.frequencies import turns, wavelength
-from ropelib.gallery import GALLERY
 
 SOURCE = Path(__file__).with_name("widget.js").read_text("utf-8")
 TABLE, CODE = re.fullmatch(r"(.*?^};\n)(.*)", SOURCE, re.DOTALL | re.MULTILINE).groups()

@@ -8,7 +8,7 @@ import traitlets
 from ropebook.widgets.base import RopeWidget
 from ropelib.config import RopeConfig, keys, layer_types
 from ropelib.config.files import parsed
-from ropelib.gallery import GALLERY
+from ropelib.config.gallery import GALLERY
 
 # Texts to begin with, a word for each rope type and way of writing it; where they were read stands
 # in the gallery.

@@ -11,7 +11,7 @@ from ropebook.widgets.traits import FloatInRange, IntInRange
 if TYPE_CHECKING:
     import torch
 
-# roformer, llama2, llama3: the sizes of ropelib.gallery; for RoFormer the paper's 512 tokens.
+# roformer, llama2, llama3: sizes of ropelib.config.gallery; for RoFormer the paper's 512 tokens.
 # p_rope: the head, base and length of the Gemma 2B models of Round and Round We Go
 # (arXiv:2410.06205, section 6.1), whose best kept the fastest 0.75 of the frequencies.
 # one_hand is no model.
