@@ -1,10 +1,9 @@
 """The exercises inside attention: right in any form, each misconception its hint."""
 
 import numpy as np
-import pytest
 import torch
+from answers import accepted, hinted
 
-from ropebook.exercises import check
 from ropelib.attention import attend
 from ropelib.encodings import NoPosition
 
@@ -116,14 +115,5 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("name", "answer"), RIGHT)
-def test_right_answers_pass(name, answer):
-    verdict = check(name, answer)
-    assert verdict.ok, verdict.message
-
-
-@pytest.mark.parametrize(("name", "answer", "hint"), WRONG)
-def test_wrong_answers_get_their_hint(name, answer, hint):
-    verdict = check(name, answer)
-    assert not verdict.ok
-    assert hint in verdict.message
+test_right_answers_pass = accepted(RIGHT)
+test_wrong_answers_get_their_hint = hinted(WRONG)
