@@ -65,6 +65,11 @@ def _():
     return {"rotate": plain, "decode": lambda x, ids: plain(x, ids + (x.shape[2] == 1))}
 
 
+@exhibit("a decode step one early", "decode-off-by-one")
+def _():
+    return {"rotate": plain, "decode": lambda x, ids: plain(x, ids - 1 * (x.shape[2] == 1))}
+
+
 @exhibit("a decode step that forgets the prompt", "decode-forgets-the-prompt", layout="half")
 def _():
     return {"rotate": plain, "decode": lambda x, ids: plain(x, ids - 8 * (x.shape[2] == 1))}
