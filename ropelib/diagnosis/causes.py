@@ -8,7 +8,7 @@ from ropelib.diagnosis.fit import is_round
 from ropelib.diagnosis.measured import Measured
 from ropelib.diagnosis.precision import coarse_frequencies, lost_precision
 from ropelib.diagnosis.probes import heads_beside
-from ropelib.diagnosis.report import LAYOUTS, Finding, wrong
+from ropelib.diagnosis.report import PAIRS_OF, Finding, wrong
 from ropelib.diagnosis.tensors import SAME, gap, random, spread, wrap
 
 
@@ -136,7 +136,7 @@ def _pairs_disagree(m: Measured) -> Finding | None:
             return Finding(
                 f"{angles}-angles-on-{pairs}-pairs",
                 "wrong",
-                f"Pairs are {LAYOUTS[pairs][6:]}, but their angles are {how[angles]}: the two "
+                f"Pairs are {PAIRS_OF[pairs]}, but their angles are {how[angles]}: the two "
                 "dimensions of a pair turn by different angles, so lengths change and scores "
                 "depend on more than the distance.",
                 evidence,

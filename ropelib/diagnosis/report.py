@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from torch import Tensor
 
-LAYOUTS = {"interleaved": "pairs (2i, 2i + 1)", "half": "pairs (i, i + rotary_dim / 2)"}
+PAIRS_OF = {"interleaved": "(2i, 2i + 1)", "half": "(i, i + rotary_dim / 2)"}
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,7 @@ class Report:
     def _rows(self) -> list[tuple[str, str]]:
         turns = {1: "+1, counterclockwise", -1: "-1, clockwise"}
         rows = [
-            ("layout", self.layout and f"{self.layout}, {LAYOUTS[self.layout]}"),
+            ("layout", self.layout and f"{self.layout}, pairs {PAIRS_OF[self.layout]}"),
             ("rotary_dim", self.rotary_dim and f"{self.rotary_dim} of {self.head_dim}"),
             ("inv_freq", self.profile),
             ("direction", turns.get(self.direction)),

@@ -6,6 +6,7 @@ import pytest
 import torch
 from exhibits import plain
 
+from ropelib import RotaryEmbedding
 from ropelib.diagnosis import Finding, Report, diagnose
 
 
@@ -148,3 +149,11 @@ def test_the_same_rotation_gives_the_same_report_and_global_randomness_is_left_a
     state = torch.get_rng_state()
     assert str(diagnose(plain)) == str(diagnose(plain))
     assert torch.equal(torch.get_rng_state(), state)
+
+
+@pytest.mark.parametrize(
+    ("layout", "pairs"),
+    [("interleaved", "pairs (2i, 2i + 1)"), ("half", "pairs (i, i + rotary_dim / 2)")],
+)
+def test_a_report_says_which_dimensions_are_pairs(layout, pairs):
+    assert f"{layout}, {pairs}" in str(diagnose(RotaryEmbedding(64, layout=layout)))
