@@ -14,7 +14,8 @@ READY := $(VENV)/ready
 # Tests share the processor's cores; one that is done takes over what the others still have to do.
 # One more than there are cores, since a page makes its test wait.
 WORKERS := $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) + 1)))
-PYTEST = $(BIN)/python -m pytest -n $(WORKERS) --maxprocesses 8 --dist worksteal
+# Chapters run in processes of their own (tests/support/prepared.py): nbmake is not needed in this one.
+PYTEST = $(BIN)/python -m pytest -p no:nbmake -n $(WORKERS) --maxprocesses 8 --dist worksteal
 LINT = $(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/biome check --error-on-warnings .
 
 .PHONY: book test check chapter widget mutants lab clean

@@ -2,12 +2,16 @@
 
 import os
 import shutil
+import sys
 from pathlib import Path
 
 import prepared
 import pytest
 from browser import WIDE, Widget, open_page
 from toc import NOTEBOOKS
+
+# A grammar of addresses that takes seconds to build, for a rule of JSON that no test asks for.
+sys.modules.setdefault("rfc3987_syntax", None)
 
 # Who asks for one of these asks for more than the library: seconds, a browser, the whole book.
 _DEAR = {"chromium": "browser", "built_book": "book", "ran": "notebook", "jupyterlab": "browser"}
@@ -35,6 +39,21 @@ def pytest_configure(config):
         torch.set_num_threads(max(1, torch.get_num_threads() // workers))
 
 
+def pytest_ignore_collect(collection_path, config):
+    """Of one chapter or widget, only files that can hold a test of it are read."""
+    if collection_path.is_dir():
+        return None
+    rooms = []
+    if chapter := config.getoption("chapter"):
+        rooms += ["tests/book", "tests/browser"]
+        rooms += [f"tests/{room}/test_{room}_{chapter}.py" for room in ("claims", "exercises")]
+    if widget := config.getoption("widget"):
+        rooms += ["tests/widgets", f"ropebook/widgets/{widget}"]
+    wanted = [config.rootpath / room for room in rooms]
+    inside = any(room in (collection_path, *collection_path.parents) for room in wanted)
+    return True if rooms and not inside else None
+
+
 def pytest_collection_modifyitems(config, items):
     for item in items:
         for fixture, mark in _DEAR.items():
@@ -52,8 +71,7 @@ def pytest_collection_modifyitems(config, items):
 def _belongs_to(item):
     """The chapters and widgets that a test is about: by its file, its folder, its parameters."""
     file = item.path.stem.removeprefix("test_")
-    named = {file, file.removeprefix("claims_"), file.removeprefix("exercises_")}
-    named.add(item.path.parent.name)
+    named = {file.removeprefix("claims_").removeprefix("exercises_"), item.path.parent.name}
     parameters = item.callspec.params.values() if hasattr(item, "callspec") else ()
     for value in parameters:
         parts = value if isinstance(value, tuple) else (value,)
@@ -136,7 +154,6 @@ def on_scratch(chromium, tmp_path):
         width, height = size
         viewport = {"width": width, "height": height}
         context = chromium.new_context(viewport=viewport, offline=True, **options)
-        context.clock.install()  # runs by itself until a test moves it
         page, log = open_page(context, address.as_uri())
         page.evaluate("(theme) => { document.documentElement.dataset.theme = theme }", theme)
         opened.append((context, page, log))

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import dataclass, field
+from pathlib import Path
 
 WIDE, PHONE = (1280, 900), (390, 844)
 # Of a machine that is busy with other things, in milliseconds; no test is about time.
@@ -18,12 +19,14 @@ SNAPSHOT = """(host, own) => JSON.stringify([
   [...host.querySelectorAll("input[type=checkbox]")].map((node) => node.checked),
 ])"""
 
-# Runs in the page: two frames, so that what one frame scheduled has been drawn.
-FRAMES = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
+PAGE_TIME = Path(__file__).parent / "page_time.js"
+
+# Runs in the page: the browser has drawn, and what one frame scheduled stands there too.
+FRAMES = "async () => { await whenDrawn(); await passFrames(2); }"
 
 _SETTLE = """async () => {
   const until = async (done, what) => {
-    for (const end = performance.now() + 60_000; performance.now() < end; ) {
+    for (const end = Date.now() + 60_000; Date.now() < end; ) {
       if (done()) return;
       await new Promise((go) => setTimeout(go, 50));
     }
@@ -84,6 +87,7 @@ def open_page(context, address, settle=True):
     """Open an address in a new page; return the page and its log once everything is drawn."""
     page = context.new_page()
     page.set_default_timeout(PATIENCE)
+    page.add_init_script(path=PAGE_TIME)
     log = listen(page)
     page.goto(address)
     # The redirect on the first page is instant, but it is a second navigation.
@@ -104,20 +108,22 @@ def settle_down(page):
 def watched(widget, button, names, seconds):
     """Press a button and read some readouts over the seconds that follow, 30 times a second.
 
-    The page's clock is stopped and moved by hand: what is seen is the same on a busy machine.
+    Seconds are the page's own: what is seen is the same on a busy machine.
     """
-    clock = widget.page.clock
-    read = """(host, names) => names.map((name) =>
-      Number(host.querySelector(`[data-report="${name}"]`).dataset.value))"""
-    # The clock runs until it is stopped: ahead by more than any machine takes to come here.
-    clock.pause_at(widget.page.evaluate("Date.now() / 1000") + 3600)
-    seen = [widget.host.evaluate(read, names)]
-    widget.control(button).evaluate("(button) => button.click()")
-    for _ in range(round(30 * seconds)):
-        clock.run_for(33)
-        seen.append(widget.host.evaluate(read, names))
-    clock.resume()
-    return seen
+    return widget.host.evaluate(
+        """async (host, [button, names, count]) => {
+          const read = () => names.map((name) =>
+            Number(host.querySelector(`[data-report="${name}"]`).dataset.value));
+          const seen = [read()];
+          host.querySelector(`[data-control="${button}"]`).click();
+          for (let i = 0; i < count; i += 1) {
+            await passFrames(2);
+            seen.push(read());
+          }
+          return seen;
+        }""",
+        [button, names, round(30 * seconds)],
+    )
 
 
 def accessibility_faults(page):
@@ -144,32 +150,39 @@ class Widget:
     def snapshot(self, without=""):
         return self.host.evaluate(SNAPSHOT, without)
 
-    def still(self, timeout=60_000):
+    def still(self, seconds=60):
         """Wait until the picture has stopped moving, and every number of it is found."""
         self.host.evaluate(
-            f"""async (host, timeout) => {{
+            f"""async (host, seconds) => {{
               const look = {SNAPSHOT};
-              const end = performance.now() + timeout;
+              await whenDrawn();
+              const end = performance.now() + 1000 * seconds;
               for (let before = look(host, ""), calm = 0; calm < 4;) {{
                 if (performance.now() > end) throw new Error("the picture never stands still");
-                await new Promise((go) => requestAnimationFrame(go));
+                await passFrames();
                 const now = look(host, "");
                 const sought = host.querySelector("[aria-busy=true]") !== null;
                 calm = now === before && !sought ? calm + 1 : 0;
                 before = now;
               }}
             }}""",
-            timeout,
+            seconds,
         )
 
-    def changes(self, before, without="", seconds=3.0):
-        """Whether what is shown differs from `before`, now or within some frames."""
+    def changes(self, before, without="", seconds=None):
+        """Whether what is shown differs from `before` within some seconds of the page's time.
+
+        Without `seconds`, it is waited for: for what follows a pause of the reader, too.
+        """
         return self.host.evaluate(
             f"""async (host, [before, own, seconds]) => {{
               const look = {SNAPSHOT};
-              const end = performance.now() + 1000 * seconds;
-              for (let frame = 0; frame < 5 || performance.now() < end; frame += 1) {{
-                await new Promise((go) => requestAnimationFrame(go));
+              for (let frame = 0; frame < 60 * (seconds ?? 0.1); frame += 1) {{
+                await passFrames();
+                if (look(host, own) !== before) return true;
+              }}
+              for (const end = Date.now() + 3000; seconds === null && Date.now() < end;) {{
+                await whenDrawn();
                 if (look(host, own) !== before) return true;
               }}
               return false;
@@ -202,10 +215,10 @@ class Widget:
                 input.value = low + fraction * (high - low);
                 input.dispatchEvent(new Event("input", { bubbles: true }));
               }
+              return passFrames(2);
             }""",
             positions,
         )
-        self.frames()
 
     def native(self, name):
         """The number that a slider's own element holds."""
@@ -216,11 +229,13 @@ class Widget:
 
         Waits for numbers that are still being looked for.
         """
-        self.host.locator("[aria-busy=true]").first.wait_for(state="detached")
         found = self.host.evaluate(
-            """(host) => [...host.querySelectorAll("[data-report]")]
-              .filter((node) => node.style.display !== "none" && "value" in node.dataset)
-              .map((node) => [node.dataset.report, node.dataset.value, node.textContent])"""
+            """async (host) => {
+              while (host.querySelector("[aria-busy=true]")) await passFrames();
+              return [...host.querySelectorAll("[data-report]")]
+                .filter((node) => node.style.display !== "none" && "value" in node.dataset)
+                .map((node) => [node.dataset.report, node.dataset.value, node.textContent]);
+            }"""
         )
         reports = {}
         for name, value, text in found:

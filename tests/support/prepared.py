@@ -18,7 +18,6 @@ from functools import cache
 from importlib import metadata
 from pathlib import Path
 
-import nbformat
 import yaml
 from filelock import FileLock, Timeout
 from toc import NOTEBOOKS, ROOT
@@ -33,6 +32,9 @@ _LIBRARY = (".py", ".js", ".css", ".json")
 # Chapters must run offline. Every Python that these tests start, kernels included, imports this.
 _OFFLINE = """
 import sys
+
+# A grammar of addresses that takes seconds to build, for a rule of JSON that no chapter asks for.
+sys.modules.setdefault("rfc3987_syntax", None)
 
 def _refuse(event, args):
     if event == "socket.getaddrinfo":
@@ -178,6 +180,8 @@ def _both_packages() -> tuple[str, ...]:
 
 
 def _write_without_outputs(source: Path, copy: Path) -> None:
+    import nbformat
+
     notebook = nbformat.read(source, as_version=nbformat.NO_CONVERT)
     notebook.metadata.pop("widgets", None)
     for cell in notebook.cells:

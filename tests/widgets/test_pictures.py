@@ -19,7 +19,6 @@ _WANDER = """async ([seed, steps]) => {
   const any = (all) => all[Math.floor(draw() * all.length)];
   const seen = (kind) => [...document.querySelectorAll(`.rope-widget :is(${kind})`)]
     .filter((node) => node.checkVisibility({ visibilityProperty: true }));
-  const frame = () => new Promise((go) => requestAnimationFrame(() => setTimeout(go)));
   const kinds = `button:not([data-control=reset]), [role=radio],
     input:is([type=range], [type=checkbox])`;
   const found = [];
@@ -29,7 +28,7 @@ _WANDER = """async ([seed, steps]) => {
       node.value = Number(node.min) + draw() * (Number(node.max) - Number(node.min));
       node.dispatchEvent(new Event("input", { bubbles: true }));
     } else node.dispatchEvent(new MouseEvent("click", { bubbles: true }));
-    await frame();
+    await passFrames();
     const name = node.closest("[data-control]").dataset.control;
     found.push([document.querySelector(".rope-frame").offsetHeight, name, node.value ?? ""]);
   }

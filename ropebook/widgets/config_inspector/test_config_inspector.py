@@ -477,8 +477,7 @@ def report(page, name):
 
 
 def settle(page):
-    page.clock.run_for(450)  # a pause in the typing
-    page.evaluate("() => new Promise((go) => requestAnimationFrame(() => setTimeout(go)))")
+    page.evaluate("() => { endPauses(); return passFrames(2); }")  # a pause in the typing
 
 
 def test_every_example_reports_what_rope_config_says(page):
