@@ -15,7 +15,19 @@ test("a plane has its origin in the middle, y upward, and a line at each whole n
   const picture = node("svg");
   const { at, unit, middle } = plot.squarePlane(picture, 2.5).resize(500);
   assert.deepEqual([unit, middle, at([1, 1])], [100, 250, [350, 150]]);
-  assert.equal(picture.children[0].attributes.d.match(/M/g).length, 8);
+  assert.equal(picture.all()[2].attributes.d.match(/M/g).length, 8);
+});
+
+test("a panel says where places and levels are, and what stands there", () => {
+  const toX = plot.linearScale(0, 8, 30, 110);
+  const part = plot.panel({ left: 30, right: 110, top: 10, bottom: 60, low: 0, high: 5, toX });
+  assert.equal(part.uprights([0, 4]), "M30 10V60M70 10V60");
+  assert.equal(part.levels([1, 5]), "M30 50H110M30 10H110");
+  const [, along, text] = part.numbersAlong([4], (value) => `${value}!`)[0];
+  assert.deepEqual([along.x, along.y, text], [70, 76, "4!"]);
+  assert.equal(part.numbersAlong([4], String, 99)[0][1].y, 99);
+  const [, up] = part.numbersUp([5], String)[0];
+  assert.deepEqual([up.x, up.y, up["text-anchor"]], [24, 14, "end"]);
 });
 
 test("axes of a score carry the level's numbers and give its scales", () => {

@@ -20,6 +20,10 @@ export function formatNumber(value, digits = 2) {
   return Number(text) === 0 ? text.replace("-", "") : text.replace("-", "−");
 }
 
+export function whole(value) {
+  return formatNumber(value, 0);
+}
+
 export function formatQuantity(value) {
   if (!Number.isFinite(value)) return "–";
   if (value !== 0 && Math.abs(value) < 1e-4) {

@@ -5,7 +5,7 @@ import { TAU, clamp, inverseFrequencies } from "../kit/math.js";
 import { mount } from "../kit/mount.js";
 import { dotsPath, polylinePath } from "../kit/paths.js";
 import { linearScale, nowMarker } from "../kit/plot.js";
-import { fill, formatAngle, formatNumber, formatQuantity } from "../kit/text.js";
+import { fill, formatAngle, formatNumber, formatQuantity, whole } from "../kit/text.js";
 
 const WORDS = {
   en: {
@@ -64,7 +64,6 @@ const DISTANCES = Array.from({ length: 2 * REACH + 1 }, (_, i) => i - REACH);
 // The nearest first; behind before ahead.
 const NEAREST = [...DISTANCES].sort((a, b) => Math.abs(a) - Math.abs(b));
 const SAMPLES = Array.from({ length: 2 * REACH * STEPS + 1 }, (_, i) => i / STEPS - REACH);
-const whole = (value) => formatNumber(value, 0);
 const POSITION = { tone: "position", format: whole };
 const PAIRS = Array.from({ length: MAX_PAIRS }, (_, i) => i);
 
