@@ -54,11 +54,16 @@ export function neverTurn(inverse, context) {
   return inverse.flatMap((frequency, i) => (TAU / frequency > context ? [i] : []));
 }
 
-// Eight dials in a row, more where there are many and the room is wide.
+// The dials share one box, of a height that their number leaves alone, or what stands below would
+// move with a slider: as many columns as let them be largest.
 export function gridShape(count, width) {
-  const columns = width < 420 || count <= 32 ? 8 : count <= 64 ? 10 : 16;
-  const radius = Math.min(26, (width - GUTTER) / columns / 2 - 4);
-  return { columns, radius, cell: 2 * radius + 8 };
+  const [across, height] = [width - GUTTER, width < 420 ? 300 : 240];
+  const shapes = Array.from({ length: count }, (_, i) => {
+    const [columns, rows] = [i + 1, Math.ceil(count / (i + 1))];
+    const pitch = [across / columns, height / rows];
+    return { columns, rows, height, pitch, radius: Math.min(46, Math.min(...pitch) / 2 - 4) };
+  });
+  return shapes.reduce((best, shape) => (shape.radius >= best.radius ? shape : best));
 }
 
 // Slow at first, so that the fast hands are seen; then ever faster, so that the slow ones are.
@@ -153,15 +158,14 @@ function dialGrid(words, focus, redraw) {
   }
 
   const place = whenChanged((count, width) => {
-    const { columns, radius, cell } = gridShape(count, width);
-    const height = Math.ceil(count / columns) * cell;
+    const { columns, rows, height, pitch, radius } = gridShape(count, width);
+    const [toX, toY] = pitch.map((step) => (place) => (place + 0.5) * step);
     setAttributes(picture, { viewBox: `0 0 ${width} ${height}`, height });
-    const middle = (row) => (row + 0.5) * cell;
-    const rows = Array.from({ length: Math.ceil(count / columns) }, (_, row) => row);
-    drawRows(rows.map((row) => [String(row * columns), { x: GUTTER - 8, y: middle(row) + 4 }]));
+    const firsts = Array.from({ length: rows }, (_, row) => row * columns);
+    drawRows(firsts.map((first, row) => [String(first), { x: GUTTER - 8, y: toY(row) + 4 }]));
     while (dials.length < count) addDial(dials.length);
     const centers = dials.map((dial, i) => {
-      const [x, y] = [GUTTER + middle(i % columns), middle(Math.floor(i / columns))];
+      const [x, y] = [GUTTER + toX(i % columns), toY(Math.floor(i / columns))];
       dial.style.display = i < count ? "" : "none";
       [radius + 2.5, radius].forEach((r, part) => setAttributes(dial.children[part], { cx: x, cy: y, r }));
       return { x, y };
@@ -388,7 +392,6 @@ function build({ words, model, redraw, lesson, ...tools }) {
       { class: "rope-frame" },
       html("div", { class: "rope-row rope-row-first" }, ...controls.presets),
       lesson,
-      // Above the dials, whose rows come and go: a slider must not run away from the hand on it.
       html("div", { class: "rope-controls" }, ...controls.shape),
       html("div", { class: "rope-play" }, controls.position, ...controls.player),
       html("div", { class: "rope-clocks" }, html("div", {}, legend(words), dialBox), one.node),
