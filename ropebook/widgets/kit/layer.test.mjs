@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 
 import { fakePage, node } from "./fake_page.mjs";
-import { label, layer, path } from "./layer.js";
+import { disc, label, layer, letter, path, turn, vector } from "./layer.js";
 
 fakePage();
 
@@ -42,4 +42,40 @@ test("other shapes take the place of those before, and none of these is left", (
   assert.equal(above[0].attributes.class, "top");
   draw([]);
   assert.equal(picture.children[0].children.length, 0);
+});
+
+test("a shape may hold shapes, which are kept and made anew as its own", () => {
+  const picture = node("svg");
+  const draw = layer(picture);
+  draw([["g", { opacity: 1 }, [path("a", "M0 0"), disc("b", [1, 2], 3)]]]);
+  const [group] = picture.children[0].children;
+  const [line, circle] = group.children;
+  assert.deepEqual([group.attributes.opacity, circle.attributes.cy], ["1", "2"]);
+  draw([["g", { opacity: 0.5 }, [path("a", "M1 1"), disc("b", [1, 4], 3)]]]);
+  assert.deepEqual([group.children[0], line.attributes.d, circle.attributes.cy], [line, "M1 1", "4"]);
+  draw([["g", { opacity: 0.5 }, [label("c", 0, 0, "only")]]]);
+  assert.deepEqual([picture.children[0].children[0], group.children.length], [group, 1]);
+});
+
+test("an arrow has a shaft and a head, a letter its index, and a turn without points nothing", () => {
+  const [, { class: name }, [shaft, head]] = vector("rope-q", [0, 0], [20, 0]);
+  assert.deepEqual(
+    [name, shaft[1].d, head[1].d.startsWith("M20.00 0.00")],
+    ["rope-arrow rope-q", "M0.00 0.00L11.00 0.00", true],
+  );
+  assert.deepEqual(
+    letter("q", [1, 2], "q", "3")[2].map(([, , text]) => text),
+    ["q", "3"],
+  );
+  assert.deepEqual(
+    turn("rope-q", []).map(([, { d }]) => d),
+    ["", ""],
+  );
+  assert.ok(
+    turn("rope-q", [
+      [0, 0],
+      [9, 0],
+      [9, 9],
+    ]).every(([, { d }]) => d.length),
+  );
 });

@@ -9,17 +9,21 @@ export function linearScale(from, to, start, end) {
 }
 
 // A plane from -extent to extent both ways, with lines at whole numbers. `resize(size)` returns
-// { middle, unit, at }: pixels of the origin, of a length of 1, and of a point.
+// { middle, origin, unit, at }: pixels of the origin, of a length of 1, and of a point; `toPoint` goes
+// back, from a place in the picture as it is now.
 export function squarePlane(picture, extent) {
   const draw = layer(picture);
   const lines = Array.from({ length: 2 * Math.floor(extent) + 1 }, (_, i) => i - Math.floor(extent)).filter(Boolean);
+  let now = null;
   return {
+    toPoint: (x, y) => [(x - now.middle) / now.unit, (now.middle - y) / now.unit],
     resize(size) {
       const [middle, unit] = [size / 2, size / (2 * extent)];
       resize(picture, size, size);
       const grid = lines.map((v) => `M${middle + v * unit} 0V${size}M0 ${middle - v * unit}H${size}`);
       draw([path("rope-grid", grid.join("")), path("rope-axis", `M${middle} 0V${size}M0 ${middle}H${size}`)]);
-      return { size, middle, unit, at: ([x, y]) => [middle + x * unit, middle - y * unit] };
+      const at = ([x, y]) => [middle + x * unit, middle - y * unit];
+      return (now = { size, middle, origin: [middle, middle], unit, at });
     },
   };
 }

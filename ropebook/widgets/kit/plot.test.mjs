@@ -13,8 +13,9 @@ test("a scale is linear from end to end, either way round", () => {
 
 test("a plane has its origin in the middle, y upward, and a line at each whole number", () => {
   const picture = node("svg");
-  const { at, unit, middle } = plot.squarePlane(picture, 2.5).resize(500);
-  assert.deepEqual([unit, middle, at([1, 1])], [100, 250, [350, 150]]);
+  const plane = plot.squarePlane(picture, 2.5);
+  const { at, unit, origin } = plane.resize(500);
+  assert.deepEqual([unit, origin, at([1, 1]), plane.toPoint(350, 150)], [100, [250, 250], [350, 150], [1, 1]]);
   assert.equal(picture.all()[2].attributes.d.match(/M/g).length, 8);
 });
 

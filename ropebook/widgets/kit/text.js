@@ -44,6 +44,11 @@ export function tokens(count) {
   return formatNumber(count, Math.abs(count - Math.round(count)) < 1e-9 ? 0 : 1);
 }
 
+// Says an angle in radians and in degrees, by a sentence with room for both.
+export function formatTurn(sentence) {
+  return (angle) => fill(sentence, { radians: formatNumber(angle), degrees: formatNumber(degrees(angle), 0) });
+}
+
 // An angle in radians, said in degrees.
 export function formatAngle(angle, digits = 1) {
   return Number.isFinite(angle) ? `${formatNumber(degrees(angle), digits)}°` : "–";

@@ -36,4 +36,5 @@ test("tenths of a token only on the way, angles in degrees or unknown", () => {
   assert.equal(text.tokens(3.25), "3.3");
   assert.equal(text.formatAngle(Math.PI / 2), "90.0°");
   assert.equal(text.formatAngle(NaN), "–");
+  assert.equal(text.formatTurn("{radians} rad ({degrees}°)")(Math.PI / 2), "1.57 rad (90°)");
 });
