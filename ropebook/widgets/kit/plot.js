@@ -34,11 +34,12 @@ export function squarePlane(picture, extent) {
 export function panel({ left, right, top, bottom, low, high, toX }) {
   const toY = linearScale(low, high, bottom, top);
   return {
-    ...{ left, right, top, bottom, toX, toY },
-    uprights: (places) => places.map((at) => `M${toX(at)} ${top}V${bottom}`).join(""),
+    ...{ top, bottom, low, high, toX, toY },
+    uprights: (places, below = 0) => places.map((at) => `M${toX(at)} ${top}V${bottom + below}`).join(""),
     levels: (values) => values.map((value) => `M${left} ${toY(value)}H${right}`).join(""),
     numbersAlong: (places, format, y = bottom + 16) => places.map((at) => label("", toX(at), y, format(at), "middle")),
-    numbersUp: (values, format) => values.map((value) => label("", left - 6, toY(value) + 4, format(value), "end")),
+    numbersUp: (values, format, x = left - 6) =>
+      values.map((value) => label("", x, toY(value) + 4, format(value), "end")),
   };
 }
 

@@ -26,11 +26,12 @@ export function whole(value) {
 
 export function formatQuantity(value) {
   if (!Number.isFinite(value)) return "–";
-  if (value !== 0 && Math.abs(value) < 1e-4) {
+  if (value < 0) return `−${formatQuantity(-value)}`;
+  if (value !== 0 && value < 1e-4) {
     const [mantissa, exponent] = value.toExponential(2).split("e");
     return `${mantissa}·10${superscript(Number(exponent))}`;
   }
-  if (Math.abs(value) < 100 && !Number.isInteger(value)) return String(Number(value.toPrecision(3)));
+  if (value < 100 && !Number.isInteger(value)) return String(Number(value.toPrecision(3)));
   return String(Math.round(value)).replace(/\B(?=(\d{3})+$)/g, "\u202f");
 }
 

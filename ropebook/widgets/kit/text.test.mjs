@@ -29,6 +29,8 @@ test("quantities keep three digits and group the large", () => {
   assert.equal(text.formatQuantity(0.01), "0.01");
   assert.equal(text.formatQuantity(2.4551e-6), "2.46·10⁻⁶");
   assert.equal(text.formatQuantity(0), "0");
+  assert.equal(text.formatQuantity(-0.5), "−0.5");
+  assert.equal(text.formatQuantity(-2.4551e-6), "−2.46·10⁻⁶");
 });
 
 test("tenths of a token only on the way, angles in degrees or unknown", () => {

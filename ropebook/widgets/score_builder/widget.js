@@ -1,33 +1,34 @@
 import { arrowKeys, markChosen } from "../kit/choice.js";
 import { IN_DEGREES, IN_POWERS_OF_TEN, OWN_KEYS } from "../kit/controls.js";
-import { div, html, resize, setAttributes, setText, svg, svgText, whenChanged, widthOf } from "../kit/dom.js";
+import { div, html, resize, setAttributes, svg, whenChanged, widthOf } from "../kit/dom.js";
+import { label, layer, path } from "../kit/layer.js";
 import { TAU, clamp, inverseFrequencies } from "../kit/math.js";
 import { mount } from "../kit/mount.js";
 import { dotsPath, polylinePath } from "../kit/paths.js";
-import { linearScale, nowMarker } from "../kit/plot.js";
+import { linearScale, nowMarker, panel } from "../kit/plot.js";
 import { fill, formatAngle, formatNumber, formatQuantity, whole } from "../kit/text.js";
 
 const WORDS = {
   en: {
     title: "Score builder: cosines of several clocks, added up",
     picture: "Above, the cosine of every pair over the distance; below, their sum, the score",
+    axes: { distance: "distance n − m (dots: whole tokens)", parts: "each pair", sum: "their sum: the score" },
     dials: "One clock per pair, fastest first; arrow keys choose one",
-    dial: "pair {index}, wavelength {wavelength} tokens, adds {part}",
-    dialOff: "pair {index}, wavelength {wavelength} tokens, switched off",
+    dial: {
+      on: "pair {index}, wavelength {wavelength} tokens, adds {part}",
+      off: "pair {index}, wavelength {wavelength} tokens, switched off",
+    },
     note: "One clock per pair, fastest first, at the chosen distance. Green: what it adds to the score.",
-    distance: "distance n − m",
-    pairs: "pairs switched on",
-    head: "head_dim, two per pair",
-    base: "base",
-    heading: "Pair {index}",
-    amplitude: "how much it counts, A",
-    start: "where it starts, α",
-    zero: "all agree at 0",
-    seven: "aim at −7",
+    head: { distance: "distance n − m", pairs: "pairs switched on", dim: "head_dim, two per pair", base: "base" },
+    clock: { amplitude: "how much it counts, A", start: "where it starts, α" },
+    stops: {
+      zero: "all agree at 0",
+      seven: "aim at −7",
+      one: "one pair only",
+      fast: "only the fast",
+      slow: "only the slow",
+    },
     here: "aim at the marker",
-    one: "one pair only",
-    fast: "only the fast",
-    slow: "only the slow",
     lessons: {
       peak: "At distance {peak} all {on} cosines are at their top: together <b>{best}</b>. Elsewhere they disagree: the best of the other hills, at {rival}, has <b>{next}</b>.",
       level:
@@ -39,19 +40,11 @@ const WORDS = {
         "These cosines have their tops in different places. The best sum is <b>{best}</b>, at distance {peak}; if they agreed, it would be {total}.",
       nothing: "Nothing counts: the score is <b>0</b> at every distance.",
     },
-    score: "score here",
-    possible: "if all agreed",
-    peak: "highest score",
-    beside: "beside it",
-    rival: "best other hill",
-    none: "none",
+    scores: { here: "score here", possible: "if all agreed", peak: "highest score", beside: "beside it" },
+    rival: { score: "best other hill", none: "none" },
     at: " at ",
-    wavelength: "wavelength",
-    tokens: "{value} tokens",
-    part: "adds here",
-    axisX: "distance n − m (dots: whole tokens)",
-    axisParts: "each pair",
-    axisSum: "their sum: the score",
+    heading: "Pair {index}",
+    facts: { wavelength: "wavelength", tokens: "{value} tokens", part: "adds here" },
   },
 };
 
@@ -63,6 +56,7 @@ const STEPS = 4;
 const DISTANCES = Array.from({ length: 2 * REACH + 1 }, (_, i) => i - REACH);
 // The nearest first; behind before ahead.
 const NEAREST = [...DISTANCES].sort((a, b) => Math.abs(a) - Math.abs(b));
+const TICKS = DISTANCES.filter((distance) => distance % 8 === 0);
 const SAMPLES = Array.from({ length: 2 * REACH * STEPS + 1 }, (_, i) => i / STEPS - REACH);
 const POSITION = { tone: "position", format: whole };
 const PAIRS = Array.from({ length: MAX_PAIRS }, (_, i) => i);
@@ -147,112 +141,91 @@ export function survey({ head_dim, base, amplitudes, start_angles: starts, pairs
 
 // Where the two plots stand: the parts above, from -1 to 1, and their sum below.
 function planOf({ width, wide }) {
-  const [left, right, partsTop, partsBottom] = [30, width - 10, 24, wide ? 116 : 100];
-  const [sumTop, height] = [partsBottom + 30, wide ? 352 : 300];
-  const bottom = height - 38;
-  const toX = linearScale(-REACH, REACH, left, right);
-  const [toPart, toSum] = [linearScale(-1, 1, partsBottom, partsTop), linearScale(-1, 1, bottom, sumTop)];
-  const upright = (d) => `M${toX(d)} ${partsTop}V${partsBottom}M${toX(d)} ${sumTop}V${bottom}`;
-  return { width, left, right, partsTop, sumTop, bottom, height, toX, toPart, toSum, upright };
+  const [left, right, middle, height] = [30, width - 10, wide ? 116 : 100, wide ? 352 : 300];
+  const shared = { left, right, low: -1, high: 1, toX: linearScale(-REACH, REACH, left, right) };
+  const above = panel({ ...shared, top: 24, bottom: middle });
+  const below = panel({ ...shared, top: middle + 30, bottom: height - 38 });
+  const uprights = (places) => above.uprights(places) + below.uprights(places);
+  return { width, height, above, below, uprights };
 }
 
 // The cosine of every pair over the distance, and below them their sum.
 function curvesPicture(words) {
   const picture = svg("svg", { role: "img", "aria-label": words.picture });
-  const path = (className) => svg("path", { class: className }, picture);
-  const [grid, axes] = [path("rope-grid"), path("rope-axis")];
-  const lines = PAIRS.map(() => path("rope-builder-line"));
-  const [top, sum] = [path("rope-builder-top"), path("rope-curve rope-builder-sum")];
-  const [dots, marker] = [path("rope-curve-dot"), path("rope-builder-marker")];
-  const partDots = PAIRS.map(() => svg("circle", { class: "rope-builder-part", r: 3.2 }, picture));
+  const paint = layer(picture);
   const markNow = nowMarker(picture, { radius: 6 });
-  const number = (anchor) => (at) => ({ at, text: svgText(picture, "", anchor, whole(at)) });
-  const ticks = DISTANCES.filter((d) => d % 8 === 0).map(number("middle"));
-  const [partLevels, sumLevels] = [[1, -1].map(number("end")), [1, 0, -1].map(number("end"))];
-  const titleParts = svgText(picture, "rope-axis-title rope-builder-tone", "start", words.axisParts);
-  const titleSum = svgText(picture, "rope-axis-title rope-tone-score", "start", words.axisSum);
-  const titleX = svgText(picture, "rope-axis-title", "middle", words.axisX);
-
-  const drawAxes = whenChanged((plan) => {
-    const { width, left, right, partsTop, sumTop, bottom, height, toX, toPart, toSum, upright } = plan;
-    resize(picture, width, height);
-    setAttributes(grid, { d: ticks.map(({ at }) => upright(at)).join("") });
-    setAttributes(axes, { d: `M${left} ${toPart(0)}H${right}M${left} ${toSum(0)}H${right}${upright(0)}` });
-    setAttributes(top, { d: `M${left} ${sumTop}H${right}` });
-    for (const { at, text } of ticks) setAttributes(text, { x: toX(at), y: bottom + 16 });
-    for (const { at, text } of partLevels) setAttributes(text, { x: left - 5, y: toPart(at) + 4 });
-    for (const { at, text } of sumLevels) setAttributes(text, { x: left - 5, y: toSum(at) + 4 });
-    setAttributes(titleParts, { x: 2, y: partsTop - 10 });
-    setAttributes(titleSum, { x: 2, y: sumTop - 10 });
-    setAttributes(titleX, { x: (left + right) / 2, y: height - 5 });
-  });
-  // Of a slider's move, only the curves are drawn that it bends; the marker's bends none.
-  const drawLines = lines.map((line) =>
-    whenChanged(({ toX, toPart }, amplitude, start, frequency) => {
-      const point = (d) => [toX(d), toPart(amplitude * Math.cos(start + d * frequency))];
-      setAttributes(line, { d: amplitude > 0 ? polylinePath(SAMPLES.map(point)) : "" });
+  // Of a slider's move, only the curves are found anew that it bends; the marker's bends none.
+  const lines = PAIRS.map(() =>
+    whenChanged(({ above: { toX, toY } }, amplitude, start, frequency) => {
+      const point = (d) => [toX(d), toY(amplitude * Math.cos(start + d * frequency))];
+      return amplitude > 0 ? polylinePath(SAMPLES.map(point)) : "";
     }),
   );
-  const drawSum = whenChanged(({ toX, toSum }, head, level) => {
-    const points = SAMPLES.map((d) => [toX(d), toSum(scoreAt(head, d) / level)]);
-    const atTokens = points.filter((_, i) => i % STEPS === 0);
-    setAttributes(sum, { d: polylinePath(points) });
-    setAttributes(dots, { d: dotsPath(atTokens, 2.2) });
-    for (const { at, text } of sumLevels) setText(text, formatNumber(at * level, Number.isInteger(level) ? 0 : 1));
+  const sumOf = whenChanged(({ below: { toX, toY } }, head, level) => {
+    const points = SAMPLES.map((d) => [toX(d), toY(scoreAt(head, d) / level)]);
+    return {
+      line: polylinePath(points),
+      dots: dotsPath(
+        points.filter((_, i) => i % STEPS === 0),
+        2.2,
+      ),
+    };
   });
 
   function draw({ head, loud, total, pair, distance, score, parts }, room) {
     const plan = planOf(room);
+    const { width, height, above, below, uprights } = plan;
     const level = total || 1;
-    drawAxes(plan);
-    drawSum(plan, head, level);
-    const [x, y] = [plan.toX(distance), plan.toSum(score / level)];
-    for (const i of PAIRS) {
-      const visibility = loud.includes(i) ? "visible" : "hidden";
-      drawLines[i](plan, visibility === "visible" ? head.amplitudes[i] : 0, head.starts[i], head.inverse[i]);
-      lines[i].classList.toggle("rope-builder-chosen", i === pair);
-      setAttributes(partDots[i], { visibility, cx: x, cy: plan.toPart(parts[i]) });
-    }
-    setAttributes(marker, { d: `M${x} ${plan.partsTop}V${plan.bottom}` });
-    const ends = { low: plan.sumTop + 10, high: plan.bottom - 2, below: 5 };
-    markNow({ x, y, text: formatNumber(score), width: plan.width, reach: 76, ...ends });
+    const sum = sumOf(plan, head, level);
+    const [x, y] = [below.toX(distance), below.toY(score / level)];
+    const lineOf = (i) => lines[i](plan, loud.includes(i) ? head.amplitudes[i] : 0, head.starts[i], head.inverse[i]);
+    resize(picture, width, height);
+    paint([
+      path("rope-grid", uprights(TICKS)),
+      path("rope-axis", above.levels([0]) + below.levels([0]) + uprights([0])),
+      ...PAIRS.map((i) => path(`rope-builder-line${i === pair ? " rope-builder-chosen" : ""}`, lineOf(i))),
+      path("rope-builder-top", below.levels([1])),
+      path("rope-curve rope-builder-sum", sum.line),
+      path("rope-curve-dot", sum.dots),
+      path("rope-builder-marker", `M${x} ${above.top}V${below.bottom}`),
+      ...loud.map((i) => ["circle", { class: "rope-builder-part", r: 3.2, cx: x, cy: above.toY(parts[i]) }]),
+      ...above.numbersUp([1, -1], whole, 25),
+      ...below.numbersUp([1, 0, -1], (part) => formatNumber(part * level, Number.isInteger(level) ? 0 : 1), 25),
+      ...below.numbersAlong(TICKS, whole),
+      label("rope-axis-title rope-builder-tone", 2, above.top - 10, words.axes.parts),
+      label("rope-axis-title rope-tone-score", 2, below.top - 10, words.axes.sum),
+      label("rope-axis-title", below.toX(0), height - 5, words.axes.distance, "middle"),
+    ]);
+    const ends = { low: below.top + 10, high: below.bottom - 2, below: 5 };
+    markNow({ x, y, text: formatNumber(score), width, reach: 76, ...ends });
   }
   return { node: picture, draw };
 }
 
 // One clock, drawn around its hub: where it starts, where it stands, what it adds.
-function clockOf(parent, index) {
-  const group = svg("g", { class: "rope-dial", role: "radio", ...OWN_KEYS }, parent);
-  const shape = (tag, name) => svg(tag, { class: name }, group);
-  const [halo, back, rim] = ["rope-halo", "rope-dial-back", "rope-rim"].map((name) => shape("circle", name));
-  const [bar, start, hand] = ["builder-bar", "builder-start", "hand"].map((name) => shape("path", `rope-${name}`));
-  setAttributes(shape("circle", "rope-hub"), { r: 2.2 });
-  const name = svgText(group, "", "middle", String(index));
-  const added = setAttributes(svgText(group, "rope-builder-number", "middle"), { "data-report": "contribution" });
-  const tip = (angle, length) => [length * Math.cos(angle), -length * Math.sin(angle)];
-
-  const turn = whenChanged((x, y, radius, on, length, from, angle, part) => {
-    setAttributes(group, { transform: `translate(${x} ${y})` });
-    for (const circle of [back, rim]) setAttributes(circle, { r: radius });
-    setAttributes(halo, { r: radius + 2.5 });
-    setAttributes(name, { y: -radius - 6 });
-    setAttributes(added, { y: radius + 16 });
-    const [tipX, tipY] = tip(angle, 0.94 * radius * length);
-    setAttributes(start, { d: polylinePath([tip(from, 0.7 * radius), tip(from, radius)]) });
-    setAttributes(hand, { d: length > 0 ? `M0 0L${tipX} ${tipY}` : "" });
-    setAttributes(bar, { d: on ? `M0 0H${tipX}` : "" });
-    group.classList.toggle("rope-builder-off", !on);
-    added.dataset.value = part;
-    setText(added, formatNumber(part));
-  });
-  return { group, added, turn };
+function clockShapes(index, { radius, on, amplitude, start, angle, part }) {
+  const disc = (name, r) => ["circle", { class: `rope-${name}`, r }];
+  const tip = (at, length) => [length * Math.cos(at), -length * Math.sin(at)];
+  const [x, y] = tip(angle, 0.94 * radius * amplitude);
+  const told = { "data-report": "contribution", "data-value": part };
+  return [
+    disc("halo", radius + 2.5),
+    disc("dial-back", radius),
+    disc("rim", radius),
+    path("rope-builder-bar", on ? `M0 0H${x}` : ""),
+    path("rope-builder-start", polylinePath([tip(start, 0.7 * radius), tip(start, radius)])),
+    path("rope-hand", amplitude > 0 ? `M0 0L${x} ${y}` : ""),
+    disc("hub", 2.2),
+    label("", 0, -radius - 6, String(index), "middle"),
+    label("rope-builder-number", 0, radius + 16, formatNumber(part), "middle", told),
+  ];
 }
 
 // One clock per pair, as radios that choose a pair.
 function clocksPicture(words, { state: current, set }) {
   const picture = svg("svg", { role: "radiogroup", "aria-label": words.dials, "data-control": "pair" });
-  const clocks = PAIRS.map((index) => clockOf(picture, index));
-  const groups = clocks.map(({ group }) => group);
+  const groups = PAIRS.map(() => svg("g", { role: "radio", ...OWN_KEYS }, picture));
+  const paints = groups.map((group) => layer(group));
   const pick = (pair) => {
     set({ pair });
     groups[pair].focus();
@@ -261,7 +234,6 @@ function clocksPicture(words, { state: current, set }) {
   arrowKeys(picture, { current: () => current().pair, count: () => current().head_dim / 2, pick });
 
   function draw({ head, count, pair, parts, distance }, { dials: width, wide }) {
-    const { amplitudes, starts, inverse, pairs } = head;
     const columns = wide ? 4 : 8;
     const cell = width / columns;
     const radius = Math.min(26, cell / 2 - 4);
@@ -269,12 +241,17 @@ function clocksPicture(words, { state: current, set }) {
     const height = (row * MAX_PAIRS) / columns;
     setAttributes(picture, { viewBox: `0 0 ${width} ${height}`, style: `width: ${width}px; height: ${height}px` });
     markChosen(groups, pair);
-    clocks.forEach(({ group, added, turn }, i) => {
-      group.style.display = added.style.display = i < count ? "" : "none";
-      const [x, y] = [((i % columns) + 0.5) * cell, Math.floor(i / columns) * row + radius + 18];
-      turn(x, y, radius, i < pairs, amplitudes[i], starts[i], starts[i] + distance * inverse[i], parts[i]);
-      const values = { index: i, wavelength: formatQuantity(TAU / inverse[i]), part: formatNumber(parts[i]) };
-      setAttributes(group, { "aria-label": fill(i < pairs ? words.dial : words.dialOff, values) });
+    groups.forEach((group, i) => {
+      const [on, start, frequency, part] = [i < head.pairs, head.starts[i], head.inverse[i], parts[i]];
+      const clock = { radius, on, amplitude: head.amplitudes[i], start, angle: start + distance * frequency, part };
+      const said = { index: i, wavelength: formatQuantity(TAU / frequency), part: formatNumber(part) };
+      setAttributes(group, {
+        class: `rope-dial ${on ? "" : "rope-builder-off"}`,
+        style: i < count ? "" : "display: none",
+        transform: `translate(${((i % columns) + 0.5) * cell} ${Math.floor(i / columns) * row + radius + 18})`,
+        "aria-label": fill(on ? words.dial.on : words.dial.off, said),
+      });
+      paints[i](i < count ? clockShapes(i, clock) : []);
     });
   }
   return { node: picture, draw };
@@ -318,31 +295,31 @@ function makeSliders(words, { sliders, set }) {
   const setOne = (name) => (value) =>
     set((state) => ({ [name]: state[name].map((old, i) => (i === state.pair ? value : old)) }));
   return sliders({
-    distance: { label: words.distance, tone: "position", min: -REACH, max: REACH, format: whole },
+    distance: { label: words.head.distance, tone: "position", min: -REACH, max: REACH, format: whole },
     pairs: {
-      ...{ label: words.pairs, tone: "score", min: 1, max: MAX_PAIRS, format: String },
+      ...{ label: words.head.pairs, tone: "score", min: 1, max: MAX_PAIRS, format: String },
       // A range from 1 to 1 has no length to fill.
       limit: ({ count }) => Math.max(2, count),
       onInput: (pairs) => set(({ head_dim }) => ({ pairs: Math.min(pairs, head_dim / 2) })),
     },
     amplitude: {
-      ...{ label: words.amplitude, tone: "score", min: 0, max: 1, step: 0.05, format: formatNumber },
+      ...{ label: words.clock.amplitude, tone: "score", min: 0, max: 1, step: 0.05, format: formatNumber },
       value: ({ amplitudes, pair }) => amplitudes[pair],
       onInput: setOne("amplitudes"),
     },
     start_angle: {
       // Aimed clocks start between whole degrees.
-      ...{ label: words.start, tone: "angle", min: -180, max: 180, ...IN_DEGREES, step: "any" },
+      ...{ label: words.clock.start, tone: "angle", min: -180, max: 180, ...IN_DEGREES, step: "any" },
       format: (angle) => formatAngle(angle, 0),
       value: ({ start_angles, pair }) => start_angles[pair],
       onInput: (angle) => setOne("start_angles")(clamp(angle, -Math.PI, Math.PI)),
     },
     head_dim: {
-      ...{ label: words.head, tone: "neutral", min: 2, max: 2 * MAX_PAIRS, step: 2, format: String },
+      ...{ label: words.head.dim, tone: "neutral", min: 2, max: 2 * MAX_PAIRS, step: 2, format: String },
       onInput: (head_dim) => set(reshaped({ head_dim })),
     },
     base: {
-      ...{ label: words.base, tone: "angle", min: 1, max: 7, ...IN_POWERS_OF_TEN, format: formatQuantity },
+      ...{ label: words.head.base, tone: "angle", min: 1, max: 7, ...IN_POWERS_OF_TEN, format: formatQuantity },
       onInput: (base) => set(reshaped({ base })),
     },
   });
@@ -353,21 +330,21 @@ function build(tools) {
   const [curves, clocks] = [curvesPicture(words), clocksPicture(words, tools)];
   const [distance, pairs, ...rest] = makeSliders(words, tools);
   const stops = buttons({
-    aim_at_seven: stop(words.seven, "all", { to: FIRST_AIM }),
-    agree_at_zero: stop(words.zero, "all", { to: 0 }),
-    one_pair: stop(words.one, "all", { one: true }),
-    only_fast: stop(words.fast, "fast"),
-    only_slow: stop(words.slow, "slow"),
+    aim_at_seven: stop(words.stops.seven, "all", { to: FIRST_AIM }),
+    agree_at_zero: stop(words.stops.zero, "all", { to: 0 }),
+    one_pair: stop(words.stops.one, "all", { one: true }),
+    only_fast: stop(words.stops.fast, "fast"),
+    only_slow: stop(words.stops.slow, "slow"),
   });
   const onHere = () => set((state) => aimAt(state.distance, state));
   const [here] = buttons({ aim_here: { label: words.here, onClick: onHere } });
   const facts = readouts({
     wavelength: {
-      label: words.wavelength,
+      label: words.facts.wavelength,
       value: ({ inverse, pair }) => TAU / inverse[pair],
-      format: (value) => fill(words.tokens, { value: formatQuantity(value) }),
+      format: (value) => fill(words.facts.tokens, { value: formatQuantity(value) }),
     },
-    pair_contribution: { label: words.part, tone: "score", value: ({ parts, pair }) => parts[pair] },
+    pair_contribution: { label: words.facts.part, tone: "score", value: ({ parts, pair }) => parts[pair] },
   });
   // Eight of each, so that Python's lists can be read from the page.
   const stored = (name, trait) =>
@@ -376,13 +353,13 @@ function build(tools) {
   const title = show("pair", undefined, { format: (index) => fill(words.heading, { index }) });
 
   const tone = "score";
-  const ifAny = (score) => (Number.isFinite(score) ? formatNumber(score) : words.none);
+  const ifAny = (score) => (Number.isFinite(score) ? formatNumber(score) : words.rival.none);
   const numbers = readouts({
-    score: { label: words.score, tone },
-    total: { label: words.possible },
-    peak_score: { label: words.peak, tone, more: [words.at, show("peak", undefined, POSITION)] },
-    beside: { label: words.beside, tone },
-    rival_score: { label: words.rival, tone, format: ifAny, more: [rivalAt] },
+    score: { label: words.scores.here, tone },
+    total: { label: words.scores.possible },
+    peak_score: { label: words.scores.peak, tone, more: [words.at, show("peak", undefined, POSITION)] },
+    beside: { label: words.scores.beside, tone },
+    rival_score: { label: words.rival.score, tone, format: ifAny, more: [rivalAt] },
   });
   const box = (name, ...nodes) => div(`rope-builder${name}`, ...nodes);
   const [pictureBox, dialBox] = [box("-picture", curves.node), html("div", {}, clocks.node)];

@@ -80,32 +80,6 @@ export function labelAngles(from, to) {
   return [from - way * push, to + way * push];
 }
 
-export function signedQuantity(value) {
-  return (value < 0 ? "−" : "") + formatQuantity(Math.abs(value));
-}
-
-// Red, green, blue of "#rrggbb".
-export function channels(color) {
-  return [1, 3, 5].map((i) => parseInt(color.trim().slice(i, i + 2), 16));
-}
-
-// On a dark page both ends are light: one is dimmed, so that they differ in more than hue.
-export function deepened(color, around) {
-  const share = Math.max(...around) < 128 ? 0.72 : 1;
-  return color.map((channel, i) => Math.round(around[i] + share * (channel - around[i])));
-}
-
-// From `negative` at -1 over `middle` at 0 to `positive` at 1.
-export function blend(value, negative, middle, positive) {
-  const end = value < 0 ? negative : positive;
-  return middle.map((channel, i) => Math.round(channel + Math.abs(value) * (end[i] - channel)));
-}
-
-// Red, green and blue of every number of a table, opaque, for an image of as many pixels.
-function pixelsOf(table, [negative, middle, positive]) {
-  return table.flat().flatMap((value) => [...blend(value, negative, middle, positive), 255]);
-}
-
 const boxPath = (x, y, width, height) => `M${x.toFixed(2)} ${y}h${width.toFixed(2)}v${height}h${(-width).toFixed(2)}Z`;
 const middleOf = (row) => BAR_TOP + row * BAR_ROW + 17 + BAR_HEIGHT / 2;
 
@@ -148,7 +122,8 @@ function columnMark(pair, step, right, said) {
 // The map with the rows of m and m + Δ, and below it both codes as bars and their products.
 function mapPicture(words) {
   const picture = svg("svg", { role: "img", "aria-label": words.map });
-  const canvas = html("canvas", { class: "rope-sinusoid-canvas", "aria-hidden": "true" });
+  const shades = [html("span"), html("span")];
+  const colors = div("rope-sinusoid-colors", ...shades);
   const paint = layer(picture);
 
   function draw({ shape, pair, here, there, products, inner, position, other }, width) {
@@ -163,7 +138,7 @@ function mapPicture(words) {
     const zeros = ROWS.map((row) => `M${GUTTER} ${middleOf(row)}H${right}`);
     const hidden = (at) => Math.abs(at - places[0]) < 8;
     setAttributes(picture, { viewBox: `0 0 ${width} ${height}`, height });
-    setAttributes(canvas, { style: `left: ${GUTTER}px; top: ${TOP}px; width: ${across}px; height: ${MAP_HEIGHT}px` });
+    setAttributes(colors, { style: `left: ${GUTTER}px; top: ${TOP}px; width: ${across}px; height: ${MAP_HEIGHT}px` });
     paint([
       path("rope-sinusoid-gaps", between.join("")),
       path("rope-axis", `M${GUTTER} ${TOP}H${right}V${bottom}H${GUTTER}Z${zeros.join("")}`),
@@ -181,14 +156,19 @@ function mapPicture(words) {
     ]);
   }
 
-  // One pixel per number: the browser enlarges it without smoothing, at any resolution.
-  const color = whenChanged((shape, colors) => {
-    const rows = shape.table.slice(REACH, REACH + PLACES);
-    Object.assign(canvas, { width: rows[0].length, height: PLACES });
-    const image = new ImageData(Uint8ClampedArray.from(pixelsOf(rows, colors)), rows[0].length);
-    canvas.getContext("2d").putImageData(image, 0, 0);
+  // One pixel per number, in a mask of each color: the style sheet has the colors, and the browser
+  // enlarges the masks without smoothing, at any resolution.
+  const color = whenChanged((shape) => {
+    const numbers = shape.table.slice(REACH, REACH + PLACES).flat();
+    const canvas = html("canvas", { width: numbers.length / PLACES, height: PLACES });
+    const context = canvas.getContext("2d");
+    [-1, 1].forEach((sign, i) => {
+      const pixels = numbers.flatMap((value) => [0, 0, 0, 255 * Math.max(0, sign * value)]);
+      context.putImageData(new ImageData(Uint8ClampedArray.from(pixels), canvas.width), 0, 0);
+      shades[i].style.maskImage = `url(${canvas.toDataURL()})`;
+    });
   });
-  return { node: div("rope-sinusoid-map", canvas, picture), draw, color };
+  return { node: div("rope-sinusoid-map", colors, picture), draw, color };
 }
 
 const CENTER = 75;
@@ -312,10 +292,7 @@ function makeButtons({ words, buttons }) {
     const at = (seconds) => ({ position: from + Math.min(WALK, PACE * seconds) });
     return { still: { position: from + WALK }, at, seconds: WALK / PACE };
   };
-  const codes = Object.entries(words.codes).map(([code, name]) => [
-    `code_${code}`,
-    { label: name, visit: visit(code) },
-  ]);
+  const codes = Object.entries(words.codes).map(([code, label]) => [`code_${code}`, { label, visit: visit(code) }]);
   const stops = {
     walk_on: { label: words.stops.walk, play: walk },
     fastest_hand: { label: words.stops.fastest, visit: { pair: 0 } },
@@ -329,7 +306,7 @@ function makeFacts({ words, readouts, show, text }) {
   const turned = (turn) => {
     const inDegrees = degrees(turn);
     const digits = Math.abs(inDegrees) < 10 ? 1 : 0;
-    return fill(words.units.turn, { value: signedQuantity(turn), degrees: formatNumber(inDegrees, digits) });
+    return fill(words.units.turn, { value: formatQuantity(turn), degrees: formatNumber(inDegrees, digits) });
   };
   // A bit, or a sine and a cosine: the style sheet hides the other.
   const dots = html("span", { class: "rope-sinusoid-dots" }, show("sin"), ", ", show("cos"));
@@ -367,15 +344,17 @@ function surveyor() {
 }
 
 function build(tools) {
-  const { words, lesson, redraw, sliders, readouts, show, text, playing } = tools;
+  const { words, lesson, sliders, readouts, show, text, playing } = tools;
   const [map, clock, curve] = [mapPicture, clockPicture, curvePicture].map((make) => make(words));
   const [codes, stops] = makeButtons(tools);
   const tone = "position";
   const controls = sliders({
-    position: { label: words.position, tone, min: 0, max: PLACES - 1, format: tokens },
+    position: { label: words.position, tone, max: PLACES - 1, format: tokens },
     offset: { label: words.offset, tone, min: -REACH, max: REACH, format: tokens },
     pair: {
-      ...{ label: ({ shape }) => words.pair[shape.kind], tone: "angle", min: 0, max: 15, format: String },
+      label: ({ shape }) => words.pair[shape.kind],
+      tone: "angle",
+      max: 15,
       limit: ({ shape }) => shape.most - 1,
     },
   });
@@ -408,30 +387,16 @@ function build(tools) {
     div("rope-readouts", ...numbers),
   );
 
-  // A canvas knows nothing of style sheets: it is painted again when the page turns dark.
-  const theme = new MutationObserver(redraw);
-  for (const node of [document.documentElement, document.body]) {
-    theme.observe(node, { attributeFilter: ["class", "data-theme", "data-jp-theme-light"] });
-  }
   return {
     node: frame,
-    stop: () => theme.disconnect(),
-    measure(narrow) {
-      const style = getComputedStyle(frame);
-      const [negative, middle, end] = ["angle", "panel", "position-text"].map((name) =>
-        channels(style.getPropertyValue(`--rope-${name}`)),
-      );
-      return {
-        colors: [negative, middle, deepened(end, middle)],
-        map: widthOf(map.node, 200, 520),
-        curve: { width: widthOf(curveBox, 200, 460), height: narrow ? 210 : 234 },
-      };
-    },
+    measure: (narrow) => ({
+      map: widthOf(map.node, 200, 520),
+      curve: { width: widthOf(curveBox, 200, 460), height: narrow ? 210 : 234 },
+    }),
     derive: surveyor(),
     draw(state, room) {
       frame.dataset.kind = state.shape.kind;
-      frame.style.setProperty("--positive", `rgb(${room.colors[2]})`);
-      map.color(state.shape, room.colors);
+      map.color(state.shape);
       map.draw(state, room.map);
       clock.draw(state);
       curve.draw(state, room.curve);
