@@ -293,7 +293,7 @@ function build({ words, model, redraw, lesson, buttons, sliders, toggles, readou
     context: { label: words.sliders.context, tone: "position", min: 6, max: 17, ...IN_POWERS_OF_TWO, format },
     kept: { label: words.kept, tone: "angle", min: 0, max: 1, step: 0.05, format: (kept) => formatNumber(kept) },
   });
-  const inTokens = (value) => fill(words.tokens, { value: format(value) });
+  const inTokens = (value) => fill(words.tokens, { value }, format);
   const orNone = (said, shown) => (value) => (Number.isNaN(value) ? said : shown(value));
   const shareOf = ({ turning_pairs: turning, head_dim }) => [turning, `${turning} / ${head_dim / 2}`];
   const numbers = readouts({
@@ -321,9 +321,8 @@ function build({ words, model, redraw, lesson, buttons, sliders, toggles, readou
     draw: ({ base_bound, ...shown }, room) => draw(shown, room),
     lesson({ context, rises, first_negative: first, turning_pairs: turning, wavelength_slowest: wavelength }) {
       const kinds = ["rises", Number.isNaN(first) ? "never" : "first", turning ? "slow" : "still"];
-      const numbers = { context, rises, first, wavelength };
-      const said = Object.fromEntries(Object.entries(numbers).map(([name, value]) => [name, format(value)]));
-      return fill(kinds.map((kind) => words.lessons[kind]).join(" "), said);
+      const sentences = kinds.map((kind) => words.lessons[kind]).join(" ");
+      return fill(sentences, { context, rises, first, wavelength }, format);
     },
   };
 }

@@ -1,5 +1,5 @@
 // The two grounds on which most pictures are drawn: a square plane, and a curve over a distance.
-import { resize, setAttributes, setText, svg, svgText } from "./dom.js";
+import { resize, setAttributes } from "./dom.js";
 import { label, layer, path } from "./layer.js";
 import { clamp } from "./math.js";
 import { formatNumber, whole } from "./text.js";
@@ -35,6 +35,7 @@ export function panel({ left, right, top, bottom, low, high, toX }) {
   const toY = linearScale(low, high, bottom, top);
   return {
     ...{ top, bottom, low, high, toX, toY },
+    at: (place, value) => [toX(place), toY(value)],
     uprights: (places, below = 0) => places.map((at) => `M${toX(at)} ${top}V${bottom + below}`).join(""),
     levels: (values) => values.map((value) => `M${left} ${toY(value)}H${right}`).join(""),
     numbersAlong: (places, format, y = bottom + 16) => places.map((at) => label("", toX(at), y, format(at), "middle")),
@@ -69,18 +70,15 @@ export function scoreAxes(picture, { from, to, ticks, right, titleX, titleY }) {
 // A dot in a ring that says where a curve stands, and its number on the side that has room.
 // `reach` is the width that a number takes, `low` and `high` how far up and down it may stand.
 export function nowMarker(picture, { radius = 7, ringed = true } = {}) {
-  const ring = ringed ? [svg("circle", { class: "rope-now-ring", r: radius + 3 }, picture)] : [];
-  const dot = svg("circle", { class: "rope-now", r: radius }, picture);
+  const draw = layer(picture);
   const aside = radius + (ringed ? 8 : 5);
-  const label = svgText(picture, "rope-now-label");
   return ({ x, y, text, width, reach = 70, low = 30, high, below = -10 }) => {
-    for (const node of [dot, ...ring]) setAttributes(node, { cx: x, cy: y });
-    setText(label, text);
-    const left = x > width - reach;
-    setAttributes(label, {
-      x: x + (left ? -aside : aside),
-      y: clamp(y + below, low, high),
-      "text-anchor": left ? "end" : "start",
-    });
+    const disc = (name, r) => ["circle", { class: name, cx: x, cy: y, r }];
+    const [at, anchor] = x > width - reach ? [x - aside, "end"] : [x + aside, "start"];
+    draw([
+      ...(ringed ? [disc("rope-now-ring", radius + 3)] : []),
+      disc("rope-now", radius),
+      label("rope-now-label", at, clamp(y + below, low, high), text, anchor),
+    ]);
   };
 }

@@ -29,6 +29,7 @@ test("a panel says where places and levels are, and what stands there", () => {
   assert.equal(part.numbersAlong([4], String, 99)[0][1].y, 99);
   const [, up] = part.numbersUp([5], String)[0];
   assert.deepEqual([up.x, up.y, up["text-anchor"]], [24, 14, "end"]);
+  assert.deepEqual(part.at(4, 1), [70, 50]);
 });
 
 test("axes of a score carry the level's numbers and give its scales", () => {
@@ -43,17 +44,16 @@ test("axes of a score carry the level's numbers and give its scales", () => {
 test("the number of a marker stands where there is room", () => {
   const picture = node("svg");
   const mark = plot.nowMarker(picture);
-  const label = picture.children[2];
+  const place = () => ["x", "y", "text-anchor"].map((name) => picture.all().at(-1).attributes[name]);
   mark({ x: 50, y: 100, text: "1.00", width: 300, high: 200 });
-  assert.deepEqual([label.attributes.x, label.attributes["text-anchor"]], ["65", "start"]);
+  assert.deepEqual(place(), ["65", "90", "start"]);
   mark({ x: 280, y: 5, text: "1.00", width: 300, high: 200 });
-  assert.deepEqual([label.attributes.x, label.attributes.y, label.attributes["text-anchor"]], ["265", "30", "end"]);
+  assert.deepEqual(place(), ["265", "30", "end"]);
 });
 
 test("a marker may be smaller, and without its ring", () => {
   const picture = node("svg");
-  const mark = plot.nowMarker(picture, { radius: 6, ringed: false });
-  const [dot, label] = picture.children;
-  mark({ x: 50, y: 100, text: "1.00", width: 300, high: 200 });
-  assert.deepEqual([picture.children.length, dot.attributes.r, label.attributes.x], [2, "6", "61"]);
+  plot.nowMarker(picture, { radius: 6, ringed: false })({ x: 50, y: 100, text: "1.00", width: 300, high: 200 });
+  const [, , dot, label] = picture.all();
+  assert.deepEqual([picture.all().length, dot.attributes.r, label.attributes.x], [4, "6", "61"]);
 });

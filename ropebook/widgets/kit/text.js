@@ -10,8 +10,8 @@ export function pickWords(table, language) {
   return table[found ?? "en"];
 }
 
-export function fill(sentence, values) {
-  return sentence.replace(/\{(\w+)\}/g, (_, name) => values[name]);
+export function fill(sentence, values, format = (value) => value) {
+  return sentence.replace(/\{(\w+)\}/g, (_, name) => format(values[name]));
 }
 
 export function formatNumber(value, digits = 2) {

@@ -13,6 +13,7 @@ test("words fall back from region to language to English", () => {
 
 test("a sentence takes its values by name", () => {
   assert.equal(text.fill("{a} of {b}, {a}", { a: 1, b: 2 }), "1 of 2, 1");
+  assert.equal(text.fill("{a} of {b}", { a: -1, b: 2000 }, text.formatQuantity), "−1 of 2\u202f000");
 });
 
 test("numbers have a true minus sign and no negative zero", () => {
@@ -20,6 +21,7 @@ test("numbers have a true minus sign and no negative zero", () => {
   assert.equal(text.formatNumber(-0.001), "0.00");
   assert.equal(text.formatNumber(-4, 0), "−4");
   assert.equal(text.formatNumber(NaN), "–");
+  assert.equal(text.whole(-3.6), "−4");
 });
 
 test("quantities keep three digits and group the large", () => {

@@ -72,22 +72,18 @@ export function aimAngles(distance, inverse) {
   return inverse.map((frequency) => wrapped(-distance * frequency) + 0);
 }
 
-// The nearest whole distance at which the first `count` clocks agree; null where they never do.
-export function aimedAt(starts, inverse, count) {
-  const agrees = (distance) =>
-    inverse.slice(0, count).every((f, i) => Math.abs(wrapped(starts[i] + distance * f)) < 1e-7);
+// A clock is { amplitude, start, frequency }: where its hand stands at a distance, and what it adds.
+const angleAt = ({ start, frequency }, distance) => start + distance * frequency;
+const partAt = (clock, distance) => clock.amplitude * Math.cos(angleAt(clock, distance));
+
+export function scoreAt(clocks, distance) {
+  return clocks.reduce((sum, clock) => sum + partAt(clock, distance), 0);
+}
+
+// The nearest whole distance at which all these clocks agree; null where they never do.
+export function aimedAt(clocks) {
+  const agrees = (distance) => clocks.every((clock) => Math.abs(wrapped(angleAt(clock, distance))) < 1e-7);
   return NEAREST.find(agrees) ?? null;
-}
-
-// What a pair adds to the score at a distance.
-function partAt({ amplitudes, starts, inverse }, i, distance) {
-  return amplitudes[i] * Math.cos(starts[i] + distance * inverse[i]);
-}
-
-export function scoreAt(head, distance) {
-  let sum = 0;
-  for (let i = 0; i < head.pairs; i += 1) sum += partAt(head, i, distance);
-  return sum;
 }
 
 // The distance with the highest score among some, of equals the first.
@@ -120,22 +116,24 @@ export function lessonKind({ total, aim, on, best, beside, next }) {
 }
 
 // All that is said of one head, wherever the marker stands.
-export function survey({ head_dim, base, amplitudes, start_angles: starts, pairs: on }) {
+export function survey({ head_dim, base, amplitudes, start_angles, pairs: wanted }) {
   const inverse = inverseFrequencies(head_dim, base, MAX_PAIRS);
   const count = head_dim / 2;
-  const head = { amplitudes, starts, inverse, pairs: Math.min(on, count) };
-  const scores = DISTANCES.map((distance) => scoreAt(head, distance));
+  const pairs = Math.min(wanted, count);
+  const clocks = PAIRS.map((i) => ({ amplitude: amplitudes[i], start: start_angles[i], frequency: inverse[i] }));
+  const on = clocks.slice(0, pairs);
+  const scores = DISTANCES.map((distance) => scoreAt(on, distance));
   const at = (distance) => scores[distance + REACH] ?? NaN;
   const peak = bestOf(scores);
   const rival = rivalOf(scores, peak);
   return {
-    ...{ head, count, inverse, scores, peak, rival, pairs: head.pairs },
+    ...{ clocks, on, count, pairs, scores, peak, rival },
     ...{ peak_score: at(peak), rival_score: at(rival), beside: besideOf(scores, peak) },
-    total: amplitudes.slice(0, head.pairs).reduce((a, b) => a + b, 0),
-    loud: PAIRS.filter((i) => i < head.pairs && amplitudes[i] > 0),
+    total: on.reduce((sum, { amplitude }) => sum + amplitude, 0),
+    loud: PAIRS.filter((i) => i < pairs && amplitudes[i] > 0),
     // What all clocks of the head aim at, and what those that are on aim at.
-    aim: aimedAt(starts, inverse, count),
-    aimOn: aimedAt(starts, inverse, head.pairs),
+    aim: aimedAt(clocks.slice(0, count)),
+    aimOn: aimedAt(on),
   };
 }
 
@@ -146,7 +144,7 @@ function planOf({ width, wide }) {
   const above = panel({ ...shared, top: 24, bottom: middle });
   const below = panel({ ...shared, top: middle + 30, bottom: height - 38 });
   const uprights = (places) => above.uprights(places) + below.uprights(places);
-  return { width, height, above, below, uprights };
+  return { width, height, above, below, uprights, beside: left - 5 };
 }
 
 // The cosine of every pair over the distance, and below them their sum.
@@ -156,29 +154,21 @@ function curvesPicture(words) {
   const markNow = nowMarker(picture, { radius: 6 });
   // Of a slider's move, only the curves are found anew that it bends; the marker's bends none.
   const lines = PAIRS.map(() =>
-    whenChanged(({ above: { toX, toY } }, amplitude, start, frequency) => {
-      const point = (d) => [toX(d), toY(amplitude * Math.cos(start + d * frequency))];
-      return amplitude > 0 ? polylinePath(SAMPLES.map(point)) : "";
-    }),
+    whenChanged(({ above }, clock) => polylinePath(SAMPLES.map((d) => above.at(d, partAt(clock, d))))),
   );
-  const sumOf = whenChanged(({ below: { toX, toY } }, head, level) => {
-    const points = SAMPLES.map((d) => [toX(d), toY(scoreAt(head, d) / level)]);
-    return {
-      line: polylinePath(points),
-      dots: dotsPath(
-        points.filter((_, i) => i % STEPS === 0),
-        2.2,
-      ),
-    };
+  const sumOf = whenChanged(({ below }, clocks, level) => {
+    const points = SAMPLES.map((d) => below.at(d, scoreAt(clocks, d) / level));
+    const whole = points.filter((_, i) => i % STEPS === 0);
+    return { line: polylinePath(points), dots: dotsPath(whole, 2.2) };
   });
 
-  function draw({ head, loud, total, pair, distance, score, parts }, room) {
+  function draw({ clocks, on, loud, total, pair, distance, score, parts }, room) {
     const plan = planOf(room);
-    const { width, height, above, below, uprights } = plan;
+    const { width, height, above, below, uprights, beside } = plan;
     const level = total || 1;
-    const sum = sumOf(plan, head, level);
-    const [x, y] = [below.toX(distance), below.toY(score / level)];
-    const lineOf = (i) => lines[i](plan, loud.includes(i) ? head.amplitudes[i] : 0, head.starts[i], head.inverse[i]);
+    const sum = sumOf(plan, on, level);
+    const [x, y] = below.at(distance, score / level);
+    const lineOf = (i) => (loud.includes(i) ? lines[i](plan, clocks[i]) : "");
     resize(picture, width, height);
     paint([
       path("rope-grid", uprights(TICKS)),
@@ -189,8 +179,8 @@ function curvesPicture(words) {
       path("rope-curve-dot", sum.dots),
       path("rope-builder-marker", `M${x} ${above.top}V${below.bottom}`),
       ...loud.map((i) => ["circle", { class: "rope-builder-part", r: 3.2, cx: x, cy: above.toY(parts[i]) }]),
-      ...above.numbersUp([1, -1], whole, 25),
-      ...below.numbersUp([1, 0, -1], (part) => formatNumber(part * level, Number.isInteger(level) ? 0 : 1), 25),
+      ...above.numbersUp([1, -1], whole, beside),
+      ...below.numbersUp([1, 0, -1], (part) => formatNumber(part * level, Number.isInteger(level) ? 0 : 1), beside),
       ...below.numbersAlong(TICKS, whole),
       label("rope-axis-title rope-builder-tone", 2, above.top - 10, words.axes.parts),
       label("rope-axis-title rope-tone-score", 2, below.top - 10, words.axes.sum),
@@ -203,7 +193,7 @@ function curvesPicture(words) {
 }
 
 // One clock, drawn around its hub: where it starts, where it stands, what it adds.
-function clockShapes(index, { radius, on, amplitude, start, angle, part }) {
+function clockShapes(index, { amplitude, start }, { radius, on, angle, part }) {
   const disc = (name, r) => ["circle", { class: `rope-${name}`, r }];
   const tip = (at, length) => [length * Math.cos(at), -length * Math.sin(at)];
   const [x, y] = tip(angle, 0.94 * radius * amplitude);
@@ -233,7 +223,7 @@ function clocksPicture(words, { state: current, set }) {
   groups.forEach((group, i) => group.addEventListener("click", () => pick(i)));
   arrowKeys(picture, { current: () => current().pair, count: () => current().head_dim / 2, pick });
 
-  function draw({ head, count, pair, parts, distance }, { dials: width, wide }) {
+  function draw({ clocks, pairs, count, pair, parts, distance }, { dials: width, wide }) {
     const columns = wide ? 4 : 8;
     const cell = width / columns;
     const radius = Math.min(26, cell / 2 - 4);
@@ -242,16 +232,16 @@ function clocksPicture(words, { state: current, set }) {
     setAttributes(picture, { viewBox: `0 0 ${width} ${height}`, style: `width: ${width}px; height: ${height}px` });
     markChosen(groups, pair);
     groups.forEach((group, i) => {
-      const [on, start, frequency, part] = [i < head.pairs, head.starts[i], head.inverse[i], parts[i]];
-      const clock = { radius, on, amplitude: head.amplitudes[i], start, angle: start + distance * frequency, part };
-      const said = { index: i, wavelength: formatQuantity(TAU / frequency), part: formatNumber(part) };
+      const [clock, on, part] = [clocks[i], i < pairs, parts[i]];
+      const said = { index: i, wavelength: formatQuantity(TAU / clock.frequency), part: formatNumber(part) };
       setAttributes(group, {
         class: `rope-dial ${on ? "" : "rope-builder-off"}`,
         style: i < count ? "" : "display: none",
         transform: `translate(${((i % columns) + 0.5) * cell} ${Math.floor(i / columns) * row + radius + 18})`,
         "aria-label": fill(on ? words.dial.on : words.dial.off, said),
       });
-      paints[i](i < count ? clockShapes(i, clock) : []);
+      const shown = { radius, on, part, angle: angleAt(clock, distance) };
+      paints[i](i < count ? clockShapes(i, clock, shown) : []);
     });
   }
   return { node: picture, draw };
@@ -291,36 +281,37 @@ function stop(label, kind, { to, one = false } = {}) {
   return { label, visit, pressed };
 }
 
-function makeSliders(words, { sliders, set }) {
-  const setOne = (name) => (value) =>
-    set((state) => ({ [name]: state[name].map((old, i) => (i === state.pair ? value : old)) }));
+function makeSliders({ head, clock }, { sliders, set }) {
+  const reshape = (name) => (value) => set(reshaped({ [name]: value }));
+  const ofPair = (name) => ({
+    value: (state) => state[name][state.pair],
+    onInput: (value) => set((state) => ({ [name]: state[name].with(state.pair, value) })),
+  });
   return sliders({
-    distance: { label: words.head.distance, tone: "position", min: -REACH, max: REACH, format: whole },
+    distance: { label: head.distance, tone: "position", min: -REACH, max: REACH, format: whole },
     pairs: {
-      ...{ label: words.head.pairs, tone: "score", min: 1, max: MAX_PAIRS, format: String },
+      ...{ label: head.pairs, tone: "score", min: 1, max: MAX_PAIRS },
       // A range from 1 to 1 has no length to fill.
       limit: ({ count }) => Math.max(2, count),
       onInput: (pairs) => set(({ head_dim }) => ({ pairs: Math.min(pairs, head_dim / 2) })),
     },
     amplitude: {
-      ...{ label: words.clock.amplitude, tone: "score", min: 0, max: 1, step: 0.05, format: formatNumber },
-      value: ({ amplitudes, pair }) => amplitudes[pair],
-      onInput: setOne("amplitudes"),
+      label: clock.amplitude,
+      tone: "score",
+      max: 1,
+      step: 0.05,
+      format: formatNumber,
+      ...ofPair("amplitudes"),
     },
     start_angle: {
       // Aimed clocks start between whole degrees.
-      ...{ label: words.clock.start, tone: "angle", min: -180, max: 180, ...IN_DEGREES, step: "any" },
-      format: (angle) => formatAngle(angle, 0),
-      value: ({ start_angles, pair }) => start_angles[pair],
-      onInput: (angle) => setOne("start_angles")(clamp(angle, -Math.PI, Math.PI)),
+      ...{ label: clock.start, tone: "angle", min: -180, max: 180, ...IN_DEGREES, step: "any" },
+      ...{ format: (angle) => formatAngle(angle, 0), ...ofPair("start_angles") },
     },
-    head_dim: {
-      ...{ label: words.head.dim, tone: "neutral", min: 2, max: 2 * MAX_PAIRS, step: 2, format: String },
-      onInput: (head_dim) => set(reshaped({ head_dim })),
-    },
+    head_dim: { label: head.dim, tone: "neutral", min: 2, max: 2 * MAX_PAIRS, step: 2, onInput: reshape("head_dim") },
     base: {
-      ...{ label: words.head.base, tone: "angle", min: 1, max: 7, ...IN_POWERS_OF_TEN, format: formatQuantity },
-      onInput: (base) => set(reshaped({ base })),
+      ...{ label: head.base, tone: "angle", min: 1, max: 7, ...IN_POWERS_OF_TEN, format: formatQuantity },
+      onInput: reshape("base"),
     },
   });
 }
@@ -338,11 +329,12 @@ function build(tools) {
   });
   const onHere = () => set((state) => aimAt(state.distance, state));
   const [here] = buttons({ aim_here: { label: words.here, onClick: onHere } });
+  const inTokens = (value) => fill(words.facts.tokens, { value }, formatQuantity);
   const facts = readouts({
     wavelength: {
       label: words.facts.wavelength,
-      value: ({ inverse, pair }) => TAU / inverse[pair],
-      format: (value) => fill(words.facts.tokens, { value: formatQuantity(value) }),
+      value: ({ clocks, pair }) => TAU / clocks[pair].frequency,
+      format: inTokens,
     },
     pair_contribution: { label: words.facts.part, tone: "score", value: ({ parts, pair }) => parts[pair] },
   });
@@ -390,7 +382,7 @@ function build(tools) {
     }),
     derive({ distance, pair: _, ...given }) {
       const found = remember(given);
-      const parts = PAIRS.map((i) => (i < found.pairs ? partAt(found.head, i, distance) : 0));
+      const parts = found.clocks.map((clock, i) => (i < found.pairs ? partAt(clock, distance) : 0));
       return { ...found, score: found.scores[distance + REACH], parts };
     },
     draw(state, room) {
@@ -398,12 +390,17 @@ function build(tools) {
       clocks.draw(state, room);
       rivalAt.hidden = !Number.isFinite(state.rival);
     },
-    lesson({ loud, peak, rival, inverse, aimOn: aim, ...state }) {
+    lesson({ loud, peak, rival, clocks, aimOn: aim, ...state }) {
       const scores = { best: state.peak_score, next: state.rival_score, beside: state.beside, total: state.total };
-      return fill(words.lessons[lessonKind({ ...scores, aim, on: loud.length })], {
-        ...Object.fromEntries(Object.entries(scores).map(([name, score]) => [name, formatNumber(score)])),
-        ...{ on: loud.length, peak: whole(peak), rival: whole(rival) },
-        wavelength: formatQuantity(TAU / inverse[loud[0] ?? 0]),
+      const kind = lessonKind({ ...scores, aim, on: loud.length });
+      const wavelength = formatQuantity(TAU / clocks[loud[0] ?? 0].frequency);
+      const said = Object.fromEntries(Object.entries(scores).map(([name, score]) => [name, formatNumber(score)]));
+      return fill(words.lessons[kind], {
+        ...said,
+        on: loud.length,
+        peak: whole(peak),
+        rival: whole(rival),
+        wavelength,
       });
     },
   };

@@ -242,7 +242,7 @@ function curvePicture(words) {
     const [left, top, right, bottom] = [30, 28, width - 14, height - 36];
     const toX = linearScale(-REACH, REACH, left, right);
     const axes = panel({ left, right, top, bottom, low: least, high: most, toX });
-    const along = (values) => values.map((value, i) => [toX(OFFSETS[i]), axes.toY(value)]);
+    const along = (values) => values.map((value, i) => axes.at(OFFSETS[i], value));
     setAttributes(picture, { viewBox: `0 0 ${width} ${height}`, height });
     paintGround([
       path("rope-grid", axes.uprights(ticks) + axes.levels([most])),
@@ -258,8 +258,8 @@ function curvePicture(words) {
   });
 
   function draw({ shape, curve, offset, inner }, { width, height }) {
-    const { toX, toY, top, bottom, along } = drawGround(width, height, shape);
-    const [x, y] = [toX(offset), toY(inner)];
+    const { at, toY, top, bottom, along } = drawGround(width, height, shape);
+    const [x, y] = at(offset, inner);
     paintCurve([
       path("rope-curve rope-sinusoid-curve", polylinePath(along(curve))),
       path("rope-stem", `M${x} ${toY(0)}V${y.toFixed(2)}`),
@@ -302,7 +302,7 @@ function makeButtons({ words, buttons }) {
 }
 
 function makeFacts({ words, readouts, show, text }) {
-  const unit = (name) => (value) => fill(words.units[name], { value: formatQuantity(value) });
+  const unit = (name) => (value) => fill(words.units[name], { value }, formatQuantity);
   const turned = (turn) => {
     const inDegrees = degrees(turn);
     const digits = Math.abs(inDegrees) < 10 ? 1 : 0;
