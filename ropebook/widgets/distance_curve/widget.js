@@ -1,6 +1,6 @@
 import { IN_POWERS_OF_TEN, IN_POWERS_OF_TWO } from "../kit/controls.js";
 import { div, html, setAttributes, svg, whenChanged, widthOf } from "../kit/dom.js";
-import { label, layer, path } from "../kit/layer.js";
+import { box, disc, label, layer, path } from "../kit/layer.js";
 import { TAU } from "../kit/math.js";
 import { inSlices } from "../kit/motion.js";
 import { mount } from "../kit/mount.js";
@@ -74,10 +74,8 @@ function blockSummer(inverse, first, stride) {
     let [x, y] = [1, 0];
     for (let step = 0; step <= HALF; step += 1) {
       const at = 4 * ((i >> 2) * (HALF + 1) + step) + (i % 4);
-      cosines[at] = x;
-      sines[at] = y;
-      x = cosines[at] * stepC - sines[at] * stepS;
-      y = cosines[at] * stepS + sines[at] * stepC;
+      [cosines[at], sines[at]] = [x, y];
+      [x, y] = [x * stepC - y * stepS, x * stepS + y * stepC];
     }
   });
   return (out, at) => {
@@ -89,9 +87,7 @@ function blockSummer(inverse, first, stride) {
       out[at + HALF - step] = (even[step] + odd[step]) / inverse.length;
     }
     for (let i = 0; i < size; i += 1) {
-      const x = c[i] * strideC[i] - s[i] * strideS[i];
-      s[i] = c[i] * strideS[i] + s[i] * strideC[i];
-      c[i] = x;
+      [c[i], s[i]] = [c[i] * strideC[i] - s[i] * strideS[i], c[i] * strideS[i] + s[i] * strideC[i]];
     }
   };
 }
@@ -230,7 +226,7 @@ function curvePicture(words) {
     ].filter(({ at }) => seen(at));
     setAttributes(picture, { viewBox: `0 0 ${width} ${HEIGHT}`, height: HEIGHT });
     paint([
-      ["rect", { class: "rope-beyond", x: LEFT, y: zero, width: across, height: CURVE.bottom - zero }],
+      box("rope-beyond", [LEFT, zero, across, CURVE.bottom - zero]),
       path("rope-grid", bound.uprights(ticks) + curve.uprights(ticks, 4) + curve.levels(levels)),
       path("rope-axis", bound.levels([0]) + curve.levels([low])),
       path("rope-distance-zero", curve.levels([0])),
@@ -238,7 +234,7 @@ function curvePicture(words) {
       path("rope-distance-bound", polylinePath(samples.map((r) => [toX(r), bound.toY(partialSumBound(inverse, r))]))),
       path("rope-distance-curve", size),
       path("rope-distance-curve", along(curve.toY)),
-      ...(seen(first) ? [["circle", { class: "rope-now", r: 5, cx: toX(first), cy: curve.toY(means[first]) }]] : []),
+      ...(seen(first) ? [disc("rope-now", curve.at(first, means[first]), 5)] : []),
       label("rope-distance-title", LEFT, BOUND.top - 9, words.titles.bound),
       label("rope-distance-title", LEFT, CURVE.top - 11, words.titles.curve),
       ...bound.numbersUp([0, bound.high], formatQuantity),
@@ -283,7 +279,7 @@ function surveyor(bases, redraw) {
 function build({ words, model, redraw, lesson, buttons, sliders, toggles, readouts }) {
   const picture = curvePicture(words);
   const draw = whenChanged(picture.draw);
-  const box = div("rope-distance-picture", picture.node);
+  const place = div("rope-distance-picture", picture.node);
   const stop = ([name, visit]) => [`preset_${name}`, { label: words.presets[name] ?? name, visit }];
   const stops = buttons(Object.fromEntries(Object.entries(model.get("presets")).map(stop)));
   const [tone, format] = ["neutral", formatQuantity];
@@ -310,12 +306,12 @@ function build({ words, model, redraw, lesson, buttons, sliders, toggles, readou
       "rope-frame rope-distance",
       html("div", { class: "rope-row rope-row-first", role: "group", "aria-label": words.stops }, ...stops),
       lesson,
-      box,
+      place,
       div("rope-controls rope-controls-two", ...controls),
       div("rope-row rope-row-first", ...toggles({ log_axis: { label: words.logAxis } })),
       div("rope-readouts", ...numbers),
     ),
-    measure: () => widthOf(box, 240, 800),
+    measure: () => widthOf(place, 240, 800),
     derive: surveyor(model.get("bases"), redraw),
     // Not again where only the search has gone on.
     draw: ({ base_bound, ...shown }, room) => draw(shown, room),

@@ -1,6 +1,6 @@
 // The two grounds on which most pictures are drawn: a square plane, and a curve over a distance.
 import { resize, setAttributes } from "./dom.js";
-import { label, layer, path } from "./layer.js";
+import { disc, label, layer, path } from "./layer.js";
 import { clamp } from "./math.js";
 import { formatNumber, whole } from "./text.js";
 
@@ -73,11 +73,10 @@ export function nowMarker(picture, { radius = 7, ringed = true } = {}) {
   const draw = layer(picture);
   const aside = radius + (ringed ? 8 : 5);
   return ({ x, y, text, width, reach = 70, low = 30, high, below = -10 }) => {
-    const disc = (name, r) => ["circle", { class: name, cx: x, cy: y, r }];
     const [at, anchor] = x > width - reach ? [x - aside, "end"] : [x + aside, "start"];
     draw([
-      ...(ringed ? [disc("rope-now-ring", radius + 3)] : []),
-      disc("rope-now", radius),
+      ...(ringed ? [disc("rope-now-ring", [x, y], radius + 3)] : []),
+      disc("rope-now", [x, y], radius),
       label("rope-now-label", at, clamp(y + below, low, high), text, anchor),
     ]);
   };

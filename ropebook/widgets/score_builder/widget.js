@@ -1,7 +1,7 @@
 import { arrowKeys, markChosen } from "../kit/choice.js";
 import { IN_DEGREES, IN_POWERS_OF_TEN, OWN_KEYS } from "../kit/controls.js";
 import { div, html, resize, setAttributes, svg, whenChanged, widthOf } from "../kit/dom.js";
-import { label, layer, path } from "../kit/layer.js";
+import { disc, label, layer, path } from "../kit/layer.js";
 import { TAU, clamp, inverseFrequencies } from "../kit/math.js";
 import { mount } from "../kit/mount.js";
 import { dotsPath, polylinePath } from "../kit/paths.js";
@@ -14,21 +14,13 @@ const WORDS = {
     picture: "Above, the cosine of every pair over the distance; below, their sum, the score",
     axes: { distance: "distance n − m (dots: whole tokens)", parts: "each pair", sum: "their sum: the score" },
     dials: "One clock per pair, fastest first; arrow keys choose one",
-    dial: {
-      on: "pair {index}, wavelength {wavelength} tokens, adds {part}",
-      off: "pair {index}, wavelength {wavelength} tokens, switched off",
-    },
+    dial: "pair {index}, wavelength {wavelength} tokens, {state}",
+    states: { on: "adds {part}", off: "switched off" },
     note: "One clock per pair, fastest first, at the chosen distance. Green: what it adds to the score.",
     head: { distance: "distance n − m", pairs: "pairs switched on", dim: "head_dim, two per pair", base: "base" },
     clock: { amplitude: "how much it counts, A", start: "where it starts, α" },
-    stops: {
-      zero: "all agree at 0",
-      seven: "aim at −7",
-      one: "one pair only",
-      fast: "only the fast",
-      slow: "only the slow",
-    },
-    here: "aim at the marker",
+    aims: { zero: "all agree at 0", seven: "aim at −7", here: "aim at the marker" },
+    kinds: { one: "one pair only", fast: "only the fast", slow: "only the slow" },
     lessons: {
       peak: "At distance {peak} all {on} cosines are at their top: together <b>{best}</b>. Elsewhere they disagree: the best of the other hills, at {rival}, has <b>{next}</b>.",
       level:
@@ -63,8 +55,7 @@ const PAIRS = Array.from({ length: MAX_PAIRS }, (_, i) => i);
 
 // The same direction as an angle from -pi to pi.
 export function wrapped(angle) {
-  const turned = angle - TAU * Math.round(angle / TAU);
-  return clamp(turned, -Math.PI, Math.PI);
+  return clamp(angle - TAU * Math.round(angle / TAU), -Math.PI, Math.PI);
 }
 
 // Where every clock starts so that all are at their top at this distance.
@@ -178,7 +169,7 @@ function curvesPicture(words) {
       path("rope-curve rope-builder-sum", sum.line),
       path("rope-curve-dot", sum.dots),
       path("rope-builder-marker", `M${x} ${above.top}V${below.bottom}`),
-      ...loud.map((i) => ["circle", { class: "rope-builder-part", r: 3.2, cx: x, cy: above.toY(parts[i]) }]),
+      ...loud.map((i) => disc("rope-builder-part", [x, above.toY(parts[i])], 3.2)),
       ...above.numbersUp([1, -1], whole, beside),
       ...below.numbersUp([1, 0, -1], (part) => formatNumber(part * level, Number.isInteger(level) ? 0 : 1), beside),
       ...below.numbersAlong(TICKS, whole),
@@ -194,18 +185,18 @@ function curvesPicture(words) {
 
 // One clock, drawn around its hub: where it starts, where it stands, what it adds.
 function clockShapes(index, { amplitude, start }, { radius, on, angle, part }) {
-  const disc = (name, r) => ["circle", { class: `rope-${name}`, r }];
+  const disk = (name, r) => disc(`rope-${name}`, [0, 0], r);
   const tip = (at, length) => [length * Math.cos(at), -length * Math.sin(at)];
   const [x, y] = tip(angle, 0.94 * radius * amplitude);
   const told = { "data-report": "contribution", "data-value": part };
   return [
-    disc("halo", radius + 2.5),
-    disc("dial-back", radius),
-    disc("rim", radius),
+    disk("halo", radius + 2.5),
+    disk("dial-back", radius),
+    disk("rim", radius),
     path("rope-builder-bar", on ? `M0 0H${x}` : ""),
     path("rope-builder-start", polylinePath([tip(start, 0.7 * radius), tip(start, radius)])),
     path("rope-hand", amplitude > 0 ? `M0 0L${x} ${y}` : ""),
-    disc("hub", 2.2),
+    disk("hub", 2.2),
     label("", 0, -radius - 6, String(index), "middle"),
     label("rope-builder-number", 0, radius + 16, formatNumber(part), "middle", told),
   ];
@@ -233,12 +224,12 @@ function clocksPicture(words, { state: current, set }) {
     markChosen(groups, pair);
     groups.forEach((group, i) => {
       const [clock, on, part] = [clocks[i], i < pairs, parts[i]];
-      const said = { index: i, wavelength: formatQuantity(TAU / clock.frequency), part: formatNumber(part) };
+      const state = on ? fill(words.states.on, { part: formatNumber(part) }) : words.states.off;
       setAttributes(group, {
         class: `rope-dial ${on ? "" : "rope-builder-off"}`,
         style: i < count ? "" : "display: none",
         transform: `translate(${((i % columns) + 0.5) * cell} ${Math.floor(i / columns) * row + radius + 18})`,
-        "aria-label": fill(on ? words.dial.on : words.dial.off, said),
+        "aria-label": fill(words.dial, { index: i, wavelength: formatQuantity(TAU / clock.frequency), state }),
       });
       const shown = { radius, on, part, angle: angleAt(clock, distance) };
       paints[i](i < count ? clockShapes(i, clock, shown) : []);
@@ -281,37 +272,31 @@ function stop(label, kind, { to, one = false } = {}) {
   return { label, visit, pressed };
 }
 
-function makeSliders({ head, clock }, { sliders, set }) {
-  const reshape = (name) => (value) => set(reshaped({ [name]: value }));
-  const ofPair = (name) => ({
+function makeSliders(words, { sliders, set }) {
+  const tone = "score";
+  const own = (name) => ({
     value: (state) => state[name][state.pair],
     onInput: (value) => set((state) => ({ [name]: state[name].with(state.pair, value) })),
   });
+  const reshapes = (name) => ({ onInput: (value) => set(reshaped({ [name]: value })) });
   return sliders({
-    distance: { label: head.distance, tone: "position", min: -REACH, max: REACH, format: whole },
+    distance: { label: words.head.distance, tone: "position", min: -REACH, max: REACH, format: whole },
     pairs: {
-      ...{ label: head.pairs, tone: "score", min: 1, max: MAX_PAIRS },
+      ...{ label: words.head.pairs, tone, min: 1, max: MAX_PAIRS },
       // A range from 1 to 1 has no length to fill.
       limit: ({ count }) => Math.max(2, count),
       onInput: (pairs) => set(({ head_dim }) => ({ pairs: Math.min(pairs, head_dim / 2) })),
     },
-    amplitude: {
-      label: clock.amplitude,
-      tone: "score",
-      max: 1,
-      step: 0.05,
-      format: formatNumber,
-      ...ofPair("amplitudes"),
-    },
+    amplitude: { label: words.clock.amplitude, tone, max: 1, step: 0.05, format: formatNumber, ...own("amplitudes") },
     start_angle: {
       // Aimed clocks start between whole degrees.
-      ...{ label: clock.start, tone: "angle", min: -180, max: 180, ...IN_DEGREES, step: "any" },
-      ...{ format: (angle) => formatAngle(angle, 0), ...ofPair("start_angles") },
+      ...{ label: words.clock.start, tone: "angle", min: -180, max: 180, ...IN_DEGREES, step: "any" },
+      ...{ format: (angle) => formatAngle(angle, 0), ...own("start_angles") },
     },
-    head_dim: { label: head.dim, tone: "neutral", min: 2, max: 2 * MAX_PAIRS, step: 2, onInput: reshape("head_dim") },
+    head_dim: { label: words.head.dim, tone: "neutral", min: 2, max: 2 * MAX_PAIRS, step: 2, ...reshapes("head_dim") },
     base: {
-      ...{ label: head.base, tone: "angle", min: 1, max: 7, ...IN_POWERS_OF_TEN, format: formatQuantity },
-      onInput: reshape("base"),
+      ...{ label: words.head.base, tone: "angle", min: 1, max: 7, ...IN_POWERS_OF_TEN, format: formatQuantity },
+      ...reshapes("base"),
     },
   });
 }
@@ -321,22 +306,18 @@ function build(tools) {
   const [curves, clocks] = [curvesPicture(words), clocksPicture(words, tools)];
   const [distance, pairs, ...rest] = makeSliders(words, tools);
   const stops = buttons({
-    aim_at_seven: stop(words.stops.seven, "all", { to: FIRST_AIM }),
-    agree_at_zero: stop(words.stops.zero, "all", { to: 0 }),
-    one_pair: stop(words.stops.one, "all", { one: true }),
-    only_fast: stop(words.stops.fast, "fast"),
-    only_slow: stop(words.stops.slow, "slow"),
+    aim_at_seven: stop(words.aims.seven, "all", { to: FIRST_AIM }),
+    agree_at_zero: stop(words.aims.zero, "all", { to: 0 }),
+    one_pair: stop(words.kinds.one, "all", { one: true }),
+    only_fast: stop(words.kinds.fast, "fast"),
+    only_slow: stop(words.kinds.slow, "slow"),
   });
   const onHere = () => set((state) => aimAt(state.distance, state));
-  const [here] = buttons({ aim_here: { label: words.here, onClick: onHere } });
+  const [here] = buttons({ aim_here: { label: words.aims.here, onClick: onHere } });
   const inTokens = (value) => fill(words.facts.tokens, { value }, formatQuantity);
   const facts = readouts({
-    wavelength: {
-      label: words.facts.wavelength,
-      value: ({ clocks, pair }) => TAU / clocks[pair].frequency,
-      format: inTokens,
-    },
-    pair_contribution: { label: words.facts.part, tone: "score", value: ({ parts, pair }) => parts[pair] },
+    wavelength: { label: words.facts.wavelength, format: inTokens },
+    pair_contribution: { label: words.facts.part, tone: "score" },
   });
   // Eight of each, so that Python's lists can be read from the page.
   const stored = (name, trait) =>
@@ -380,10 +361,11 @@ function build(tools) {
       width: widthOf(pictureBox, 220, 460),
       dials: widthOf(dialBox, 200, 420),
     }),
-    derive({ distance, pair: _, ...given }) {
+    derive({ distance, pair, ...given }) {
       const found = remember(given);
       const parts = found.clocks.map((clock, i) => (i < found.pairs ? partAt(clock, distance) : 0));
-      return { ...found, score: found.scores[distance + REACH], parts };
+      const ofPair = { wavelength: TAU / found.clocks[pair].frequency, pair_contribution: parts[pair] };
+      return { ...found, ...ofPair, parts, score: found.scores[distance + REACH] };
     },
     draw(state, room) {
       curves.draw(state, room);
@@ -393,15 +375,10 @@ function build(tools) {
     lesson({ loud, peak, rival, clocks, aimOn: aim, ...state }) {
       const scores = { best: state.peak_score, next: state.rival_score, beside: state.beside, total: state.total };
       const kind = lessonKind({ ...scores, aim, on: loud.length });
-      const wavelength = formatQuantity(TAU / clocks[loud[0] ?? 0].frequency);
       const said = Object.fromEntries(Object.entries(scores).map(([name, score]) => [name, formatNumber(score)]));
-      return fill(words.lessons[kind], {
-        ...said,
-        on: loud.length,
-        peak: whole(peak),
-        rival: whole(rival),
-        wavelength,
-      });
+      const distances = { on: loud.length, peak: whole(peak), rival: whole(rival) };
+      const wavelength = formatQuantity(TAU / clocks[loud[0] ?? 0].frequency);
+      return fill(words.lessons[kind], { ...said, ...distances, wavelength });
     },
   };
 }

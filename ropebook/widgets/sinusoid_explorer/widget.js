@@ -1,8 +1,8 @@
 import { div, html, setAttributes, svg, whenChanged, widthOf } from "../kit/dom.js";
-import { label, layer, path } from "../kit/layer.js";
+import { disc, label, layer, path, turn } from "../kit/layer.js";
 import { TAU, clamp, degrees } from "../kit/math.js";
 import { mount } from "../kit/mount.js";
-import { arcHeadPath, polylinePath, sectorPath, spiralPoints } from "../kit/paths.js";
+import { polylinePath, sectorPath, spiralPoints } from "../kit/paths.js";
 import { linearScale, nowMarker, panel } from "../kit/plot.js";
 import { fill, formatNumber, formatQuantity, tokens, whole } from "../kit/text.js";
 import { OFFSETS, PLACES, REACH, codeFrequencies, curveOf, innerProduct, pairProducts, shapeOf } from "./codes.js";
@@ -83,7 +83,7 @@ export function labelAngles(from, to) {
 const boxPath = (x, y, width, height) => `M${x.toFixed(2)} ${y}h${width.toFixed(2)}v${height}h${(-width).toFixed(2)}Z`;
 const middleOf = (row) => BAR_TOP + row * BAR_ROW + 17 + BAR_HEIGHT / 2;
 
-// Both codes and their products as bars: the paths of those above 0, of those below, and of the products.
+// Both codes and their products as bars: those above 0, those below, and the products.
 function barsOf(rows, across) {
   const paths = ["", "", ""];
   rows.forEach((values, row) => {
@@ -94,7 +94,7 @@ function barsOf(rows, across) {
       paths[row === 2 ? 2 : value < 0 ? 1 : 0] += boxPath(GUTTER + j * each + gap / 2, middleOf(row), each - gap, tall);
     });
   });
-  return paths;
+  return ["positive", "negative", "score"].map((tone, i) => path(`rope-sinusoid-${tone}`, paths[i]));
 }
 
 const outlined = (tag, attributes) =>
@@ -131,7 +131,6 @@ function mapPicture(words) {
     const height = BAR_TOP + 3 * BAR_ROW - 4;
     const step = across / shape.most;
     const places = [position, other].map((at) => (shape.binary ? Math.floor(at) : at));
-    const [positive, negative, score] = barsOf([here, there, products], across);
     const captions = places.map((place) => fill(words.rowCode, { position: tokens(place) }));
     captions.push(fill(words.products[shape.kind], { inner: formatNumber(inner, shape.digits) }));
     const between = shape.inverse.slice(1).map((_, i) => `M${(GUTTER + (i + 1) * step).toFixed(2)} ${TOP}V${bottom}`);
@@ -145,12 +144,8 @@ function mapPicture(words) {
       ...[0, 32, 64, 96, 127].map((at) => label("", GUTTER - 7, TOP + 2 * at + 5, hidden(at) ? "" : String(at), "end")),
       label("rope-sinusoid-row-label", 0, 14, words.rows.here),
       label("rope-sinusoid-row-label", width, 14, words.rows.there, "end"),
-      path("rope-sinusoid-positive", positive),
-      path("rope-sinusoid-negative", negative),
-      path("rope-sinusoid-score", score),
-      ...ROWS.map((row) =>
-        label(row === 2 ? "rope-tone-score" : "", GUTTER, BAR_TOP + row * BAR_ROW + 12, captions[row]),
-      ),
+      ...barsOf([here, there, products], across),
+      ...captions.map((said, row) => label(row > 1 ? "rope-tone-score" : "", GUTTER, middleOf(row) - 20, said)),
       ...columnMark(pair, step, right, fill(words.pairTitle[shape.kind], { pair })),
       ...places.flatMap((place, side) => rowMark(place, side, right)),
     ]);
@@ -178,25 +173,17 @@ const RADIUS = 50;
 function turnShapes(binary, from, turned) {
   const within = turned && !binary ? sectorPath(CENTER, CENTER, 22, from, from + clamp(turned, -TAU, TAU)) : "";
   const growth = Math.min(5, 16 / Math.max(1, Math.abs(turned) / TAU));
-  const points = spiralPoints(CENTER, CENTER, 26, from, from + turned, growth);
-  const drawn = Math.abs(turned) * 26 > 9;
-  const many = Math.abs(turned) > 2 * TAU ? " rope-turn-many" : "";
-  return [
-    path("rope-between", within),
-    path(`rope-turn rope-sinusoid-arc${many}`, drawn ? polylinePath(points.slice(0, -1)) : ""),
-    path("rope-turn-head rope-sinusoid-arc", drawn ? arcHeadPath(points) : ""),
-  ];
+  const points = Math.abs(turned) * 26 > 9 ? spiralPoints(CENTER, CENTER, 26, from, from + turned, growth) : [];
+  const line = Math.abs(turned) > 2 * TAU ? "rope-turn rope-turn-many" : "rope-turn";
+  return [path("rope-between", within), ...turn("rope-sinusoid-arc", points, line)];
 }
 
 // The chosen hand at both places, and the turn between them.
-function clockPicture({ clock, axisNames }) {
-  const picture = svg("svg", { viewBox: "0 0 150 150", role: "img", "aria-label": clock });
+function clockPicture(words) {
+  const picture = svg("svg", { viewBox: "0 0 150 150", role: "img", "aria-label": words.clock });
   const paint = layer(picture);
   const place = (angle, reach) => [CENTER + reach * Math.cos(angle), CENTER - reach * Math.sin(angle)];
-  const disc = (name, r, [cx, cy] = [CENTER, CENTER]) => [
-    "circle",
-    { class: name, cx: cx.toFixed(2), cy: cy.toFixed(2), r },
-  ];
+  const hub = [CENTER, CENTER];
   const half = (tone, from) =>
     path(`rope-sinusoid-${tone}`, sectorPath(CENTER, CENTER, RADIUS, from, from + TAU / 2), { opacity: 0.4 });
 
@@ -209,23 +196,23 @@ function clockPicture({ clock, axisNames }) {
     const hand = (i) => {
       const [x, y] = place(labels[i], RADIUS + 14);
       return [
-        path(`rope-hand rope-sinusoid-hand-${i}`, polylinePath([[CENTER, CENTER], place(angles[i], RADIUS - 4)])),
-        disc(`rope-sinusoid-tip-${i}`, 4.5, place(angles[i], RADIUS)),
+        path(`rope-hand rope-sinusoid-hand-${i}`, polylinePath([hub, place(angles[i], RADIUS - 4)])),
+        disc(`rope-sinusoid-tip-${i}`, place(angles[i], RADIUS), 4.5),
         label("rope-sinusoid-row-label", x.toFixed(2), (y + 4.5).toFixed(2), names[i], "middle"),
       ];
     };
     paint([
-      disc("rope-dial-back", RADIUS),
+      disc("rope-dial-back", hub, RADIUS),
       ...(binary ? [half("negative", 0), half("positive", -TAU / 2)] : []),
       path("rope-axis", "M19 75H131M75 19V131"),
-      disc("rope-circle", RADIUS),
-      label("", 150, 89, !binary && free(-0.2) ? axisNames.cos : "", "end"),
-      label("", 71, 15, !binary && free(1.75) ? axisNames.sin : "", "end"),
+      disc("rope-circle", hub, RADIUS),
+      label("", 150, 89, !binary && free(-0.2) ? words.axisNames.cos : "", "end"),
+      label("", 71, 15, !binary && free(1.75) ? words.axisNames.sin : "", "end"),
       label("rope-sinusoid-strong", 15, 29, binary ? "−1" : "", "middle"),
       label("rope-sinusoid-strong", 15, 131, binary ? "+1" : "", "middle"),
       ...turnShapes(binary, angles[0], turn),
       ...[1, 0].flatMap(hand),
-      disc("rope-hub", 3),
+      disc("rope-hub", hub, 3),
     ]);
   }
   return { node: picture, draw };
@@ -301,12 +288,14 @@ function makeButtons({ words, buttons }) {
   return [buttons(Object.fromEntries(codes)), buttons(stops)];
 }
 
+// The words for a bit, or for a pair of waves.
+const byKind = (words, name) => (state) => words[name][state.shape.kind];
+
 function makeFacts({ words, readouts, show, text }) {
   const unit = (name) => (value) => fill(words.units[name], { value }, formatQuantity);
   const turned = (turn) => {
-    const inDegrees = degrees(turn);
-    const digits = Math.abs(inDegrees) < 10 ? 1 : 0;
-    return fill(words.units.turn, { value: formatQuantity(turn), degrees: formatNumber(inDegrees, digits) });
+    const digits = Math.abs(degrees(turn)) < 10 ? 1 : 0;
+    return fill(words.units.turn, { value: formatQuantity(turn), degrees: formatNumber(degrees(turn), digits) });
   };
   // A bit, or a sine and a cosine: the style sheet hides the other.
   const dots = html("span", { class: "rope-sinusoid-dots" }, show("sin"), ", ", show("cos"));
@@ -314,10 +303,10 @@ function makeFacts({ words, readouts, show, text }) {
     "rope-facts",
     text(({ shape, pair }) => fill(words.pairTitle[shape.kind], { pair }), "p", { class: "rope-heading" }),
     ...readouts({
-      wavelength: { label: ({ shape }) => words.wavelength[shape.kind], format: unit("tokens") },
+      wavelength: { label: byKind(words, "wavelength"), format: unit("tokens") },
       inv_freq: { label: words.facts.frequency, format: unit("radians") },
       turn: { label: words.facts.turn, tone: "angle", format: turned },
-      bit: { label: ({ shape }) => words.reading[shape.kind], format: whole, more: [dots] },
+      bit: { label: byKind(words, "reading"), format: whole, more: [dots] },
     }),
   );
 }
@@ -336,8 +325,7 @@ function surveyor() {
       ...{ wavelength: TAU / inv_freq, turn: offset * inv_freq },
       products: pairProducts(here, there, shape.width),
       inner: innerProduct(here, there),
-      low: shape.low[offset + REACH],
-      high: shape.high[offset + REACH],
+      ...{ low: shape.low[offset + REACH], high: shape.high[offset + REACH] },
       curve: curveFor(shape, position),
     };
   };
@@ -351,28 +339,20 @@ function build(tools) {
   const controls = sliders({
     position: { label: words.position, tone, max: PLACES - 1, format: tokens },
     offset: { label: words.offset, tone, min: -REACH, max: REACH, format: tokens },
-    pair: {
-      label: ({ shape }) => words.pair[shape.kind],
-      tone: "angle",
-      max: 15,
-      limit: ({ shape }) => shape.most - 1,
-    },
+    pair: { label: byKind(words, "pair"), tone: "angle", max: 15, limit: ({ shape }) => shape.most - 1 },
   });
-  const product = (name) => ({
-    tone: "score",
-    value: (state) => [state[name], formatNumber(state[name], state.shape.digits)],
-  });
-  const high = show("elsewhere_high", product("high").value, { tone: "score" });
+  const product = (name) => (state) => [state[name], formatNumber(state[name], state.shape.digits)];
+  const high = show("elsewhere_high", product("high"), { tone: "score" });
   const numbers = readouts({
-    inner: { label: words.numbers.inner, ...product("inner") },
+    inner: { label: words.numbers.inner, tone: "score", value: product("inner") },
     inner_max: { label: words.numbers.most, value: ({ shape }) => shape.most, format: String },
-    elsewhere_low: { label: words.numbers.elsewhere, ...product("low"), more: [" … ", high] },
+    elsewhere_low: { label: words.numbers.elsewhere, tone: "score", value: product("low"), more: [" … ", high] },
     other: { label: words.numbers.other, tone, format: tokens },
   });
 
   const box = (name, ...nodes) => div(`rope-sinusoid-${name}`, ...nodes);
-  const note = text(({ shape }) => words.columns[shape.kind], "p");
-  const dialNote = text(({ shape }) => words.dial[shape.kind], "p", { class: "rope-sinusoid-dial-note" });
+  const note = text(byKind(words, "columns"), "p");
+  const dialNote = text(byKind(words, "dial"), "p", { class: "rope-sinusoid-dial-note" });
   const swatch = [html("span", {}, "−1"), html("span", { class: "rope-sinusoid-swatch" }), html("span", {}, "+1")];
   const curveBox = html("div", {}, curve.node);
   const frame = div(
