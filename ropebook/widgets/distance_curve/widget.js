@@ -21,15 +21,10 @@ const WORDS = {
     titles: { bound: "RoFormer’s bound and the curve’s size", curve: "the curve, enlarged: mean of the cosines" },
     axis: "distance, tokens",
     marks: { below: "below 0", first: "first below 0", slow: "slowest hand is round" },
-    numbers: {
-      rises: "rises, step by step",
-      first: "first below 0 at",
-      context: "curve at the context",
-      bound: "bound at the context",
-      slowest: "slowest turn",
-      turning: "hands that turn",
-      base: "smallest tried base that stays at 0 or above",
-    },
+    hands: { slowest: "slowest turn", turning: "hands that turn" },
+    signs: { rises: "rises, step by step", first: "first below 0 at" },
+    atContext: { curve: "curve at the context", bound: "bound at the context" },
+    baseBound: "smallest tried base that stays at 0 or above",
     none: { never: "never", base: "none up to 10⁷" },
     tokens: "{value} tokens",
     lessons: {
@@ -271,8 +266,7 @@ function surveyor(bases, redraw) {
   });
   return ({ head_dim, base, context, kept }) => {
     const since = performance.now();
-    const numbers = survey(head_dim, base, context, kept);
-    return { ...numbers, base_bound: baseBound(since, head_dim, kept, context) };
+    return { ...survey(head_dim, base, context, kept), base_bound: baseBound(since, head_dim, kept, context) };
   };
 }
 
@@ -293,13 +287,13 @@ function build({ words, model, redraw, lesson, buttons, sliders, toggles, readou
   const orNone = (said, shown) => (value) => (Number.isNaN(value) ? said : shown(value));
   const shareOf = ({ turning_pairs: turning, head_dim }) => [turning, `${turning} / ${head_dim / 2}`];
   const numbers = readouts({
-    rises: { label: words.numbers.rises, format },
-    first_negative: { label: words.numbers.first, format: orNone(words.none.never, inTokens) },
-    cosine_at_context: { label: words.numbers.context, format: (value) => formatNumber(value, 3) },
-    bound_at_context: { label: words.numbers.bound },
-    wavelength_slowest: { label: words.numbers.slowest, format: orNone(words.none.never, inTokens) },
-    turning_pairs: { label: words.numbers.turning, value: shareOf },
-    base_bound: { label: words.numbers.base, format: orNone(words.none.base, format) },
+    rises: { label: words.signs.rises, format },
+    first_negative: { label: words.signs.first, format: orNone(words.none.never, inTokens) },
+    cosine_at_context: { label: words.atContext.curve, format: (value) => formatNumber(value, 3) },
+    bound_at_context: { label: words.atContext.bound },
+    wavelength_slowest: { label: words.hands.slowest, format: orNone(words.none.never, inTokens) },
+    turning_pairs: { label: words.hands.turning, value: shareOf },
+    base_bound: { label: words.baseBound, format: orNone(words.none.base, format) },
   });
   return {
     node: div(

@@ -185,18 +185,18 @@ function curvesPicture(words) {
 
 // One clock, drawn around its hub: where it starts, where it stands, what it adds.
 function clockShapes(index, { amplitude, start }, { radius, on, angle, part }) {
-  const disk = (name, r) => disc(`rope-${name}`, [0, 0], r);
+  const hub = [0, 0];
   const tip = (at, length) => [length * Math.cos(at), -length * Math.sin(at)];
   const [x, y] = tip(angle, 0.94 * radius * amplitude);
   const told = { "data-report": "contribution", "data-value": part };
   return [
-    disk("halo", radius + 2.5),
-    disk("dial-back", radius),
-    disk("rim", radius),
+    disc("rope-halo", hub, radius + 2.5),
+    disc("rope-dial-back", hub, radius),
+    disc("rope-rim", hub, radius),
     path("rope-builder-bar", on ? `M0 0H${x}` : ""),
     path("rope-builder-start", polylinePath([tip(start, 0.7 * radius), tip(start, radius)])),
     path("rope-hand", amplitude > 0 ? `M0 0L${x} ${y}` : ""),
-    disk("hub", 2.2),
+    disc("rope-hub", hub, 2.2),
     label("", 0, -radius - 6, String(index), "middle"),
     label("rope-builder-number", 0, radius + 16, formatNumber(part), "middle", told),
   ];
@@ -241,7 +241,7 @@ function clocksPicture(words, { state: current, set }) {
 // Amplitudes of 1 for the pairs of one kind, of 0 for the others.
 const wants = { all: () => true, fast: (i, half) => i < half, slow: (i, half) => i >= Math.floor(half) };
 const amplitudesOf = (kind, count) => PAIRS.map((i) => (wants[kind](i, count / 2) ? 1 : 0));
-const aimAt = (distance, { head_dim, base }) => ({
+const aimAt = ({ distance, head_dim, base }) => ({
   start_angles: aimAngles(distance, inverseFrequencies(head_dim, base, MAX_PAIRS)),
 });
 
@@ -251,17 +251,17 @@ const reshaped = (changes) => (before) => {
   const { aim, count: old } = survey(before);
   const count = after.head_dim / 2;
   const pairs = before.pairs === old ? count : Math.min(before.pairs, count);
-  return { ...changes, pairs, pair: Math.min(before.pair, count - 1), ...(aim === null ? {} : aimAt(aim, after)) };
+  const aimed = aim === null ? {} : aimAt({ ...after, distance: aim });
+  return { ...changes, ...aimed, pairs, pair: Math.min(before.pair, count - 1) };
 };
 
 // A stop: the clocks of one kind, at their top at `to`, or where they are.
 function stop(label, kind, { to, one = false } = {}) {
   const visit = (state) => {
     const { aim, count } = survey(state);
-    const distance = to ?? aim ?? FIRST_AIM;
-    const amplitudes = amplitudesOf(kind, count);
+    const [distance, amplitudes] = [to ?? aim ?? FIRST_AIM, amplitudesOf(kind, count)];
     const pairs = one ? 1 : count;
-    return { ...aimAt(distance, state), amplitudes, pairs, distance, pair: amplitudes.indexOf(1) };
+    return { ...aimAt({ ...state, distance }), amplitudes, pairs, distance, pair: amplitudes.indexOf(1) };
   };
   const pressed = ({ pairs, count, aim, amplitudes }) => {
     if (one) return pairs === 1 && count > 1;
@@ -312,8 +312,7 @@ function build(tools) {
     only_fast: stop(words.kinds.fast, "fast"),
     only_slow: stop(words.kinds.slow, "slow"),
   });
-  const onHere = () => set((state) => aimAt(state.distance, state));
-  const [here] = buttons({ aim_here: { label: words.aims.here, onClick: onHere } });
+  const [here] = buttons({ aim_here: { label: words.aims.here, onClick: () => set(aimAt) } });
   const inTokens = (value) => fill(words.facts.tokens, { value }, formatQuantity);
   const facts = readouts({
     wavelength: { label: words.facts.wavelength, format: inTokens },

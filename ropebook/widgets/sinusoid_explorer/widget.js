@@ -18,15 +18,11 @@ const WORDS = {
     map: "Heat map: positions 0 to 127 from top to bottom, the code’s columns from left to right, values from −1 to 1. The rows of m and m + Δ and the chosen column are framed. Below it, the two codes as bars, and the dot product of each pair.",
     clock: "The chosen hand at m and at m + Δ, and the turn between them",
     curve: "Inner product of the codes of m and m + Δ, as a curve over Δ",
-    position: "position m",
-    offset: "offset Δ",
+    sliders: { position: "position m", offset: "offset Δ" },
     pair: { binary: "bit", waves: "pair" },
     pairTitle: { binary: "Bit {pair}", waves: "Pair {pair}" },
     rowCode: "code of position {position}",
-    products: {
-      binary: "bit times bit: the sum is {inner}",
-      waves: "dot product, pair by pair: the sum is {inner}",
-    },
+    products: { binary: "bit times bit: the sum is {inner}", waves: "dot product, pair by pair: the sum is {inner}" },
     rows: { here: "m", there: "m + Δ" },
     dial: {
       binary: "A bit knows only which half of the dial its hand stands in.",
@@ -75,9 +71,8 @@ export function walkFrom(position, offset) {
 export function labelAngles(from, to) {
   if (from === to) return [from, to];
   const gap = Math.atan2(Math.sin(to - from), Math.cos(to - from));
-  const push = Math.max(0, 0.62 - Math.abs(gap)) / 2;
-  const way = gap < 0 ? -1 : 1;
-  return [from - way * push, to + way * push];
+  const push = ((gap < 0 ? -1 : 1) * Math.max(0, 0.62 - Math.abs(gap))) / 2;
+  return [from - push, to + push];
 }
 
 const boxPath = (x, y, width, height) => `M${x.toFixed(2)} ${y}h${width.toFixed(2)}v${height}h${(-width).toFixed(2)}Z`;
@@ -166,14 +161,14 @@ function mapPicture(words) {
   return { node: div("rope-sinusoid-map", colors, picture), draw, color };
 }
 
-const CENTER = 75;
+const HUB = [75, 75];
 const RADIUS = 50;
 
 // The way of the chosen hand from one place to the other, round and round where it is long.
 function turnShapes(binary, from, turned) {
-  const within = turned && !binary ? sectorPath(CENTER, CENTER, 22, from, from + clamp(turned, -TAU, TAU)) : "";
+  const within = turned && !binary ? sectorPath(...HUB, 22, from, from + clamp(turned, -TAU, TAU)) : "";
   const growth = Math.min(5, 16 / Math.max(1, Math.abs(turned) / TAU));
-  const points = Math.abs(turned) * 26 > 9 ? spiralPoints(CENTER, CENTER, 26, from, from + turned, growth) : [];
+  const points = Math.abs(turned) * 26 > 9 ? spiralPoints(...HUB, 26, from, from + turned, growth) : [];
   const line = Math.abs(turned) > 2 * TAU ? "rope-turn rope-turn-many" : "rope-turn";
   return [path("rope-between", within), ...turn("rope-sinusoid-arc", points, line)];
 }
@@ -182,10 +177,9 @@ function turnShapes(binary, from, turned) {
 function clockPicture(words) {
   const picture = svg("svg", { viewBox: "0 0 150 150", role: "img", "aria-label": words.clock });
   const paint = layer(picture);
-  const place = (angle, reach) => [CENTER + reach * Math.cos(angle), CENTER - reach * Math.sin(angle)];
-  const hub = [CENTER, CENTER];
+  const place = (angle, reach) => [HUB[0] + reach * Math.cos(angle), HUB[1] - reach * Math.sin(angle)];
   const half = (tone, from) =>
-    path(`rope-sinusoid-${tone}`, sectorPath(CENTER, CENTER, RADIUS, from, from + TAU / 2), { opacity: 0.4 });
+    path(`rope-sinusoid-${tone}`, sectorPath(...HUB, RADIUS, from, from + TAU / 2), { opacity: 0.4 });
 
   function draw({ shape: { binary, inverse }, position, other, pair, offset, turn }) {
     const places = [position, other];
@@ -196,23 +190,23 @@ function clockPicture(words) {
     const hand = (i) => {
       const [x, y] = place(labels[i], RADIUS + 14);
       return [
-        path(`rope-hand rope-sinusoid-hand-${i}`, polylinePath([hub, place(angles[i], RADIUS - 4)])),
+        path(`rope-hand rope-sinusoid-hand-${i}`, polylinePath([HUB, place(angles[i], RADIUS - 4)])),
         disc(`rope-sinusoid-tip-${i}`, place(angles[i], RADIUS), 4.5),
         label("rope-sinusoid-row-label", x.toFixed(2), (y + 4.5).toFixed(2), names[i], "middle"),
       ];
     };
     paint([
-      disc("rope-dial-back", hub, RADIUS),
+      disc("rope-dial-back", HUB, RADIUS),
       ...(binary ? [half("negative", 0), half("positive", -TAU / 2)] : []),
       path("rope-axis", "M19 75H131M75 19V131"),
-      disc("rope-circle", hub, RADIUS),
+      disc("rope-circle", HUB, RADIUS),
       label("", 150, 89, !binary && free(-0.2) ? words.axisNames.cos : "", "end"),
       label("", 71, 15, !binary && free(1.75) ? words.axisNames.sin : "", "end"),
       label("rope-sinusoid-strong", 15, 29, binary ? "−1" : "", "middle"),
       label("rope-sinusoid-strong", 15, 131, binary ? "+1" : "", "middle"),
       ...turnShapes(binary, angles[0], turn),
       ...[1, 0].flatMap(hand),
-      disc("rope-hub", hub, 3),
+      disc("rope-hub", HUB, 3),
     ]);
   }
   return { node: picture, draw };
@@ -337,8 +331,8 @@ function build(tools) {
   const [codes, stops] = makeButtons(tools);
   const tone = "position";
   const controls = sliders({
-    position: { label: words.position, tone, max: PLACES - 1, format: tokens },
-    offset: { label: words.offset, tone, min: -REACH, max: REACH, format: tokens },
+    position: { label: words.sliders.position, tone, max: PLACES - 1, format: tokens },
+    offset: { label: words.sliders.offset, tone, min: -REACH, max: REACH, format: tokens },
     pair: { label: byKind(words, "pair"), tone: "angle", max: 15, limit: ({ shape }) => shape.most - 1 },
   });
   const product = (name) => (state) => [state[name], formatNumber(state[name], state.shape.digits)];
