@@ -23,6 +23,7 @@ test("a panel says where places and levels are, and what stands there", () => {
   const toX = plot.linearScale(0, 8, 30, 110);
   const part = plot.panel({ left: 30, right: 110, top: 10, bottom: 60, low: 0, high: 5, toX });
   assert.equal(part.uprights([0, 4]), "M30 10V60M70 10V60");
+  assert.equal(part.uprights([4], 4), "M70 10V64");
   assert.equal(part.levels([1, 5]), "M30 50H110M30 10H110");
   const [, along, text] = part.numbersAlong([4], (value) => `${value}!`)[0];
   assert.deepEqual([along.x, along.y, text], [70, 76, "4!"]);
