@@ -154,14 +154,8 @@ function surveyMatrix(state, tables) {
   const lines = diagonals(matrix, state.causal);
   const cells = matrix.flatMap((line, m) => line.map((value, n) => (state.causal && n > m ? null : value)));
   const level = roundLevel(Math.max(...matrix.flat().map(Math.abs)), [FULL, 6, 12]);
-  return {
-    matrix,
-    lines,
-    cells,
-    level,
-    diagonal_spread: diagonalSpread(lines),
-    different_values: differentValues(lines),
-  };
+  const [diagonal_spread, different_values] = [diagonalSpread(lines), differentValues(lines)];
+  return { matrix, lines, cells, level, diagonal_spread, different_values };
 }
 
 // What is known of the chosen row and cell; NaN is what there is not.
@@ -234,7 +228,7 @@ function colored([name, opacity], d) {
 // What the colors stand for, from the right end of the picture.
 function legendShapes({ least, most }, end) {
   const sample = (_, i) => colored(lookOf((i / 6 - 1) * FULL), `M${end + 7 * i - 117} 3h7v10h-7Z`);
-  const [low, high] = [least, most].map((said) => fill(said, { level: FULL }));
+  const [low, high] = [least, most].map((text) => fill(text, { level: FULL }));
   return [...Array.from({ length: 13 }, sample), label("", end - 121, 12, low, "end"), label("", end - 22, 12, high)];
 }
 
@@ -250,7 +244,7 @@ function cellShapes(cells, { left, top, cell }) {
 }
 
 // A cell for every query and key, in the color of what is added, and the numbers of both sides.
-function matrixMap(picture, words) {
+function matrixMap(picture, said) {
   const paintCells = layer(svg("g", { class: "rope-bias-cells" }, picture));
   const paint = layer(picture);
   const ticks = [0, 4, 8, 12, 16, 20];
@@ -264,15 +258,15 @@ function matrixMap(picture, words) {
     painted = { cells, cell };
     resize(picture, room.width, room.height);
     paint([
-      label("rope-bias-q", 0, 12, words.rows),
-      label("rope-bias-k", 72, 12, words.columns),
+      label("rope-bias-q", 0, 12, said.rows),
+      label("rope-bias-k", 72, 12, said.columns),
       ...ticks.map((at) => label("", left - 5, top + (at + 0.5) * cell + 4, String(pushed + at), "end")),
       ...ticks.map((at) => label("", left + (at + 0.5) * cell, top - 6, String(pushed + at), "middle")),
       box("rope-bias-column", [x, top, cell, room.attention + room.strip - top]),
-      label("rope-bias-masked-label", left + 0.7 * side, top + 0.3 * side + 4, causal ? words.masked : "", "middle"),
+      label("rope-bias-masked-label", left + 0.7 * side, top + 0.3 * side + 4, causal ? said.masked : "", "middle"),
       box("rope-bias-row", [left, y, side, cell]),
       box("rope-bias-chosen", [x - 1, y - 1, cell + 2, cell + 2]),
-      ...legendShapes(words, left + side),
+      ...legendShapes(said, left + side),
     ]);
   };
 }

@@ -14,11 +14,9 @@ const WORDS = {
     title: "Frequency clocks: one hand per pair of dimensions",
     dials: "The hands at this position, fastest first; arrow keys choose a pair",
     strip: "Wavelength of every pair on a logarithmic axis, against the context",
-    legend: {
-      completes: "completes a turn within the context",
-      never: "never does; shaded: how far it gets",
-      rows: "on the left: the number of a row's first pair",
-    },
+    completes: "completes a turn within the context",
+    short: "never does; shaded: how far it gets",
+    rows: "on the left: the number of a row's first pair",
     position: "position, tokens",
     shape: { base: "base", context: "context, tokens", rotaryDim: "rotary_dim, two per hand" },
     player: { play: "play", pause: "pause", step: "one token on" },
@@ -219,13 +217,19 @@ function detail(numbers, heading) {
   };
 }
 
-function legend({ completes, never, rows }) {
+function legend(words) {
   const item = (said, share) => {
     const picture = svg("svg", { viewBox: "0 0 22 22", "aria-hidden": "true" });
     layer(picture)(singleFace([11, 11], 9, share, share < 1, 0.9));
     return html("li", {}, picture, said);
   };
-  return html("ul", { class: "rope-legend" }, item(completes, 1), item(never, 0.35), html("li", {}, rows));
+  return html(
+    "ul",
+    { class: "rope-legend" },
+    item(words.completes, 1),
+    item(words.short, 0.35),
+    html("li", {}, words.rows),
+  );
 }
 
 // The clock runs on from a position, and from the beginning where it has run out.
@@ -275,9 +279,8 @@ function survey({ rotary_dim, base, context, position }, focus) {
 
 function numbersOf(words, { readouts, show }, until) {
   const format = formatQuantity;
-  const [tokens, radians] = ["tokens", "radians"].map(
-    (unit) => (value) => fill(words.units[unit], { value: format(value) }),
-  );
+  const tokens = (value) => fill(words.units.tokens, { value: format(value) });
+  const radians = (value) => fill(words.units.radians, { value: format(value) });
   const share = ({ never_turn_count: count, num_pairs }) => [count, `${count} / ${num_pairs}`];
   const pairOrNone = (first) => (Number.isNaN(first) ? words.never.none : String(first));
   return {
@@ -350,7 +353,7 @@ function build({ words, model, redraw, lesson, ...tools }) {
       lesson,
       div("rope-controls", ...controls.shape),
       div("rope-play", controls.position, ...controls.player),
-      div("rope-clocks", html("div", {}, legend(words.legend), dialBox), one.node),
+      div("rope-clocks", html("div", {}, legend(words), dialBox), one.node),
       stripBox,
       div("rope-readouts", ...numbers.all),
     ),

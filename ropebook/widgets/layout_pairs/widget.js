@@ -21,9 +21,8 @@ const WORDS = {
       half: "both half",
       converted: "both half, converted",
       mixed: "one of each",
-      move: "both move",
-      reset: "reset",
     },
+    moves: { both: "both move", reset: "reset" },
     convert: "convert the vectors too",
     places: { n: "n, position of k", m: "m, position of q", distance: "distance n − m" },
     numbers: { score: "score", reference: "right score", error: "error", drift: "score moves by" },
@@ -271,8 +270,8 @@ function build({ words, model, playing, lesson, chooser, buttons, toggles, slide
     both_half: { label: words.stops.half, ...seated("half", "half", false) },
     both_half_converted: { label: words.stops.converted, ...seated("half", "half", true) },
     one_of_each: { label: words.stops.mixed, ...seated("interleaved", "half", false) },
-    both_move: { label: words.stops.move, play: bothMove },
-    reset: { label: words.stops.reset, reset: true },
+    both_move: { label: words.moves.both, play: bothMove },
+    reset: { label: words.moves.reset, reset: true },
   });
   const ruler = { tone: "position", format: tokens };
   const controls = sliders({

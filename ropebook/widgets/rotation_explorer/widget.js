@@ -25,13 +25,8 @@ const WORDS = {
       zero: "A vector of length zero has score <b>0</b> at every distance.",
     },
     stops: { both: "both move", onlyK: "only k moves", quarter: "θ = 90°", still: "θ = 0", reset: "reset" },
-    numbers: {
-      score: "score",
-      angle: "angle between",
-      distance: "distance n − m",
-      q: "q turned by mθ",
-      k: "k turned by nθ",
-    },
+    numbers: { score: "score", angle: "angle between", distance: "distance n − m" },
+    turned: { q: "q turned by mθ", k: "k turned by nθ" },
     axes: { titleX: "distance n − m (dots: whole tokens)", titleY: "score" },
   },
 };
@@ -140,10 +135,8 @@ function planePicture(words, { maxLength, onMove }) {
     const scales = plane.resize(size);
     const { theta, tips, open, between, bisector } = state;
     const { middle, origin, unit, at } = scales;
-    const pair = [
-      ["q", state.q, tips[0], state.m],
-      ["k", state.k, tips[1], state.n],
-    ];
+    const places = [state.m, state.n];
+    const pair = ["q", "k"].map((name, i) => [name, state[name], tips[i], places[i]]);
     paint([
       disc("rope-circle", origin, unit),
       label("", at([1, 0])[0] + 5, middle + 15, "1"),
@@ -255,8 +248,8 @@ function build({ words, model, set, commit, playing, lesson, sliders, toggles, b
     score: { label: words.numbers.score, tone: "score" },
     angle_between: { label: words.numbers.angle, format: formatAngle, tone: "angle" },
     distance: { label: words.numbers.distance, format: tokens, tone: "position" },
-    q_rotated: { label: words.numbers.q, point: ({ tips }) => tips[0], tone: "q" },
-    k_rotated: { label: words.numbers.k, point: ({ tips }) => tips[1], tone: "k" },
+    q_rotated: { label: words.turned.q, point: ({ tips }) => tips[0], tone: "q" },
+    k_rotated: { label: words.turned.k, point: ({ tips }) => tips[1], tone: "k" },
   });
   const kindOf = ({ amplitude, theta }) => {
     if (amplitude === 0) return "zero";

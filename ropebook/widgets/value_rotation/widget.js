@@ -39,13 +39,8 @@ const WORDS = {
         "{shift} tokens in front: q and all keys have turned, no weight has changed, and the output stands still (change <b>{change}</b>).",
       back: "{shift} tokens in front, and the output stands still (change <b>{change}</b>). Each value arrives turned by its distance n − m, so it is not the plain output: <b>{gap}</b> away.",
     },
-    output: {
-      tip: "output",
-      angle: "its angle",
-      length: "its length",
-      change: "moved since shift 0",
-      gap: "from “left alone”",
-    },
+    output: { point: "output", angle: "its angle", length: "its length" },
+    away: { change: "moved since shift 0", gap: "from “left alone”" },
   },
 };
 
@@ -93,8 +88,8 @@ export function lessonKind({ way, theta, shift, change }) {
 }
 
 // What is carried: each value as it was and as it arrives, and the output now and at shift 0.
-function carriedPicture(words, texts) {
-  const picture = svg("svg", { role: "img", "aria-label": words.picture });
+function carriedPicture(said, texts) {
+  const picture = svg("svg", { role: "img", "aria-label": said.picture });
   const plane = squarePlane(picture, EXTENT);
   const paint = layer(picture);
 
@@ -129,15 +124,15 @@ function carriedPicture(words, texts) {
       disc("rope-carried-ghost", ghost, 5),
       vector("rope-carried-output", origin, output),
       disc("rope-now", output, 6),
-      label("rope-carried-start", x, y, change * unit > 46 ? words.start : "", "middle"),
+      label("rope-carried-start", x, y, change * unit > 46 ? said.start : "", "middle"),
     ]);
   }
   return { node: picture, draw };
 }
 
 // What is compared: for each word, q and its key as turned, and its weight as a bar.
-function comparedPicture(words, texts) {
-  const picture = svg("svg", { role: "img", "aria-label": words.picture });
+function comparedPicture(said, texts) {
+  const picture = svg("svg", { role: "img", "aria-label": said.picture });
   const paint = layer(picture);
 
   function draw({ head, weights }, width) {
@@ -221,17 +216,23 @@ function build({ words, model, commit, lesson, chooser, buttons, sliders, readou
   const inDegrees = { tone: "angle", min: 0, max: 90, ...IN_DEGREES, format: formatTurn(words.turn) };
   const controls = sliders({
     shift: { label: words.shift, tone: "position", min: 0, max: limit, format: tokens },
-    query: { label: words.query, tone: "q", min: 0, max: texts.length - 1, format: (i) => `${i}: ${texts[i]}` },
+    query: {
+      label: words.query,
+      tone: "q",
+      min: 0,
+      max: texts.length - 1,
+      format: (i) => `${i}: ${texts[i]}`,
+    },
     theta: { label: words.theta, ...inDegrees },
   });
   const tone = "score";
   const angle = ({ output: [x, y] }) => Math.atan2(y, x);
   const numbers = readouts({
-    output: { label: words.output.tip, point: ({ output }) => output, tone },
+    output: { label: words.output.point, point: ({ output }) => output, tone },
     output_angle: { label: words.output.angle, value: angle, format: formatAngle, tone },
     output_length: { label: words.output.length, value: ({ output }) => Math.hypot(...output), tone },
-    change: { label: words.output.change, tone },
-    gap: { label: words.output.gap, tone },
+    change: { label: words.away.change, tone },
+    gap: { label: words.away.gap, tone },
   });
   return {
     node: div(
