@@ -24,6 +24,10 @@ DARK = {
 LIGHT_PAGE = {"page": "#FFFFFF", "panel": "#F6F7F9", "line": "#D5D9E0", "ink": "#1F2430"}
 DARK_PAGE = {"page": "#14181E", "panel": "#1D232C", "line": "#3A4351", "ink": "#E4E7EC"}
 
+# The share of itself that one of two patches keeps over the panel: on a dark page all colors are
+# light, and patches would differ in hue alone.
+LIGHT_SHARE, DARK_SHARE = "100%", "72%"
+
 _DARK_PAGES = (
     'html[data-theme="dark"]',
     'body[data-jp-theme-light="false"]',
@@ -31,19 +35,21 @@ _DARK_PAGES = (
 )
 
 
-def _variables(things: dict[str, dict[str, str]], page: dict[str, str]) -> str:
+def _variables(things: dict[str, dict[str, str]], page: dict[str, str], share: str) -> str:
     lines = [f"--rope-{name}: {shades['mark']};" for name, shades in things.items()]
     lines += [f"--rope-{name}-text: {shades['text']};" for name, shades in things.items()]
     lines += [f"--rope-{name}: {color};" for name, color in page.items()]
-    return " ".join(lines)
+    return " ".join([*lines, f"--rope-share: {share};"])
 
 
 def css() -> str:
     """Return the palette as CSS custom properties, `--rope-q`, `--rope-q-text`, `--rope-page`, ...
 
+    `--rope-share` is no color but the share of one that a patch keeps, for `color-mix`.
+
     A page is dark where the book's theme, JupyterLab or VS Code says so.
     """
     dark = ", ".join(_DARK_PAGES)
-    return (
-        f":root {{ {_variables(LIGHT, LIGHT_PAGE)} }}\n{dark} {{ {_variables(DARK, DARK_PAGE)} }}\n"
-    )
+    light_variables = _variables(LIGHT, LIGHT_PAGE, LIGHT_SHARE)
+    dark_variables = _variables(DARK, DARK_PAGE, DARK_SHARE)
+    return f":root {{ {light_variables} }}\n{dark} {{ {dark_variables} }}\n"

@@ -145,7 +145,7 @@ def test_light_and_dark_name_the_same_things():
     assert list(palette.LIGHT) == list(palette.DARK)
     assert list(palette.LIGHT_PAGE) == list(palette.DARK_PAGE)
     css = palette.css()
-    for name in [*palette.LIGHT, *palette.LIGHT_PAGE]:
+    for name in [*palette.LIGHT, *palette.LIGHT_PAGE, "share"]:
         assert css.count(f"--rope-{name}:") == 2
 
 

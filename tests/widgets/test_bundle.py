@@ -166,7 +166,7 @@ def test_style_is_palette_then_rules_scoped_to_the_widget(name):
     assert "rope-widget" not in kit + own, "said once"
     for part in (kit, own):
         assert part.count("{") == part.count("}") > 0
-    assert not re.search(r"#[0-9a-fA-F]{3,8}\b|rgb", rules), "colors live in palette.py"
+    assert not re.search(r"#[0-9a-fA-F]{3,8}\b|\brgb", rules), "colors live in palette.py"
 
 
 def test_a_widget_carries_the_rules_it_needs():

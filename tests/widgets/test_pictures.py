@@ -45,10 +45,7 @@ def test_every_synced_trait_is_read_or_set_by_the_picture(on_scratch, name):
 
 
 # Where a line wraps with letters set wide, and the widget grows by it: 22 November 2026.
-JUMPS = {
-    *(("config_inspector", width) for width in (340, 390, 1280)),  # the verdict, by its length
-    ("sinusoid_explorer", 340),  # between the codes
-}
+JUMPS = {("config_inspector", width) for width in (340, 390, 1280)}  # the verdict, by its length
 
 
 def known(name, width, theme):

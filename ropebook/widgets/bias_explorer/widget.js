@@ -1,9 +1,10 @@
-import { div, html, resize, setAttributes, setText, svg, svgText, whenChanged, widthOf } from "../kit/dom.js";
+import { div, html, resize, setAttributes, svg, whenChanged, widthOf } from "../kit/dom.js";
+import { box, label, layer, path } from "../kit/layer.js";
 import { clamp, inverseFrequencies, sinusoid, softmax } from "../kit/math.js";
 import { easing } from "../kit/motion.js";
 import { mount } from "../kit/mount.js";
 import { linearScale } from "../kit/plot.js";
-import { fill, formatNumber } from "../kit/text.js";
+import { fill, formatNumber, whole } from "../kit/text.js";
 
 const WORDS = {
   en: {
@@ -59,7 +60,6 @@ const MAX_SHIFT = 1000;
 const HEADS = 8;
 // Bias beyond which a cell has its full color; one scale for all encodings, so that they compare.
 const FULL = 3;
-const STRIDE = 4;
 // What an encoding's matrix depends on; all but the shift have a slider of their own.
 const OWN = {
   none: [],
@@ -152,14 +152,10 @@ export function formatBias(value) {
 function surveyMatrix(state, tables) {
   const matrix = biasMatrix(state, tables);
   const lines = diagonals(matrix, state.causal);
-  return {
-    matrix,
-    lines,
-    cells: matrix.flatMap((line, m) => line.map((value, n) => (state.causal && n > m ? null : value))),
-    level: roundLevel(Math.max(...matrix.flat().map(Math.abs)), [FULL, 6, 12]),
-    diagonal_spread: diagonalSpread(lines),
-    different_values: differentValues(lines),
-  };
+  const cells = matrix.flatMap((line, m) => line.map((value, n) => (state.causal && n > m ? null : value)));
+  const level = roundLevel(Math.max(...matrix.flat().map(Math.abs)), [FULL, 6, 12]);
+  const [diagonal_spread, different_values] = [diagonalSpread(lines), differentValues(lines)];
+  return { matrix, lines, cells, level, diagonal_spread, different_values };
 }
 
 // What is known of the chosen row and cell; NaN is what there is not.
@@ -168,10 +164,7 @@ function surveyCell({ encoding, query, key, causal, content, ...state }, matrix,
   const weights = softmax(row.map((value, n) => value + (content ? tables.content_scores[n] : 0)));
   const distance = key - query;
   return {
-    row,
-    weights,
-    distance,
-    pushed: Math.round(state.shift),
+    ...{ row, weights, distance, pushed: Math.round(state.shift) },
     key_bias: row[key] ?? NaN,
     key_weight: weights[key] ?? NaN,
     slope: encoding === "alibi" ? alibiSlope(state.head) : NaN,
@@ -200,18 +193,15 @@ function sentence(state, words, tables) {
   const line = state.lines[distance + LENGTH - 1] ?? [];
   const inverse = inverseFrequencies(tables.model_dim, tables.base);
   const [p, r] = [state.query, state.key].map((i) => sinusoid(i, inverse));
+  const before = absoluteBias(p, r, tables.absolute_weights);
+  const [low, high, held, amount] = [Math.min(...line), Math.max(...line), before, Math.abs(bias)].map(formatBias);
   const kinds = lessonKinds(state).map((kind) => words.lessons[kind]);
   return fill(kinds.join(" "), {
-    ...state,
+    ...{ ...state, low, high, before: held, count: weights.length, weight: formatNumber(weights[0], 3) },
     where: fill(where, { d: Math.abs(distance) }),
-    gain: fill(gain, { amount: formatBias(Math.abs(bias)) }),
+    gain: fill(gain, { amount }),
     range: fill(range, { from, to }),
-    low: formatBias(Math.min(...line)),
-    high: formatBias(Math.max(...line)),
-    count: weights.length,
-    weight: formatNumber(weights[0], 3),
     denominator: 2 ** state.head,
-    before: formatBias(absoluteBias(p, r, tables.absolute_weights)),
   });
 }
 
@@ -224,112 +214,82 @@ function roomOf(width) {
   return { width, height: attention + strip + 4, left, top, cell, side: LENGTH * cell, strip, added, attention };
 }
 
-// How a cell of a value looks.
+const signOf = (value) => (value < 0 ? "rope-bias-less" : "rope-bias-more");
+
+// How a cell of a value looks: its class and its opacity.
 function lookOf(value) {
-  if (value === null) return { class: "rope-bias-masked", "fill-opacity": 1 };
-  const opacity = Math.min(1, Math.abs(value) / FULL).toFixed(3);
-  return { class: value < 0 ? "rope-bias-less" : "rope-bias-more", "fill-opacity": opacity };
+  return value === null ? ["rope-bias-masked", 1] : [signOf(value), Math.min(1, Math.abs(value) / FULL).toFixed(3)];
+}
+
+function colored([name, opacity], d) {
+  return path(name, d, { "fill-opacity": opacity });
 }
 
 // What the colors stand for, from the right end of the picture.
-function colorLegend(picture, words) {
-  const group = svg("g", {}, picture);
-  for (let i = 0; i < 13; i += 1) {
-    svg("path", { ...lookOf((i / 6 - 1) * FULL), d: `M${7 * i - 117} 3h7v10h-7Z` }, group);
-  }
-  setAttributes(svgText(group, "", "end", fill(words.map.least, { level: FULL })), { x: -121, y: 12 });
-  setAttributes(svgText(group, "", "start", fill(words.map.most, { level: FULL })), { x: -22, y: 12 });
-  return group;
+function legendShapes({ least, most }, end) {
+  const sample = (_, i) => colored(lookOf((i / 6 - 1) * FULL), `M${end + 7 * i - 117} 3h7v10h-7Z`);
+  const [low, high] = [least, most].map((text) => fill(text, { level: FULL }));
+  return [...Array.from({ length: 13 }, sample), label("", end - 121, 12, low, "end"), label("", end - 22, 12, high)];
 }
 
 // One path for all cells of a color: hundreds of nodes would take longer to restyle than a frame.
-function cellsIn(group) {
-  const paths = [];
-  return (cells, { left, top, cell }) => {
-    const byLook = new Map();
-    cells.forEach((value, i) => {
-      const [x, y] = [left + (i % LENGTH) * cell, top + Math.floor(i / LENGTH) * cell];
-      const key = JSON.stringify(lookOf(value));
-      byLook.set(key, `${byLook.get(key) ?? ""}M${x} ${y}h${cell}v${cell}h${-cell}Z`);
-    });
-    const looks = [...byLook];
-    while (paths.length < looks.length) paths.push(svg("path", {}, group));
-    paths.forEach((node, i) =>
-      setAttributes(node, i < looks.length ? { ...JSON.parse(looks[i][0]), d: looks[i][1] } : { d: "" }),
-    );
-  };
+function cellShapes(cells, { left, top, cell }) {
+  const byLook = new Map();
+  cells.forEach((value, i) => {
+    const look = lookOf(value).join(" ");
+    const at = `${left + (i % LENGTH) * cell} ${top + Math.floor(i / LENGTH) * cell}`;
+    byLook.set(look, `${byLook.get(look) ?? ""}M${at}h${cell}v${cell}h${-cell}Z`);
+  });
+  return [...byLook].map(([look, d]) => colored(look.split(" "), d));
 }
 
 // A cell for every query and key, in the color of what is added, and the numbers of both sides.
-function matrixMap(picture, words) {
-  const paint = cellsIn(svg("g", { class: "rope-bias-cells" }, picture));
-  setAttributes(svgText(picture, "rope-bias-q", "start", words.map.rows), { x: 0, y: 12 });
-  setAttributes(svgText(picture, "rope-bias-k", "start", words.map.columns), { x: 72, y: 12 });
-  const ticks = Array.from({ length: LENGTH / STRIDE }, (_, i) => i * STRIDE);
-  const labels = ticks.map(() => [svgText(picture, "", "end"), svgText(picture, "", "middle")]);
-  const column = svg("rect", { class: "rope-bias-column" }, picture);
-  const masked = svgText(picture, "rope-bias-masked-label", "middle", words.map.masked);
-  const row = svg("rect", { class: "rope-bias-row" }, picture);
-  const chosen = svg("rect", { class: "rope-bias-chosen" }, picture);
-  const legend = colorLegend(picture, words);
+function matrixMap(picture, said) {
+  const paintCells = layer(svg("g", { class: "rope-bias-cells" }, picture));
+  const paint = layer(picture);
+  const ticks = [0, 4, 8, 12, 16, 20];
   let painted = null;
 
-  const place = whenChanged(({ width, height, left, top, cell, side }) => {
-    painted = null;
-    resize(picture, width, height);
-    labels.forEach(([down, across], i) => {
-      setAttributes(down, { x: left - 5, y: top + (ticks[i] + 0.5) * cell + 4 });
-      setAttributes(across, { x: left + (ticks[i] + 0.5) * cell, y: top - 6 });
-    });
-    setAttributes(masked, { x: left + 0.7 * side, y: top + 0.3 * side + 4 });
-    setAttributes(legend, { transform: `translate(${left + side} 0)` });
-  });
-
   return ({ cells, causal, query, key, pushed }, room) => {
-    place(room);
-    // The same values are the same list: most moves leave it as it is.
-    if (cells !== painted) paint(cells, room);
-    painted = cells;
-    labels.forEach((pair, i) => pair.forEach((node) => setText(node, String(pushed + ticks[i]))));
-    setAttributes(masked, { visibility: causal ? "visible" : "hidden" });
     const { left, top, cell, side } = room;
     const [x, y] = [left + key * cell, top + query * cell];
-    setAttributes(row, { x: left, y, width: side, height: cell });
-    setAttributes(column, { x, y: top, width: cell, height: room.attention + room.strip - top });
-    setAttributes(chosen, { x: x - 1, y: y - 1, width: cell + 2, height: cell + 2 });
+    // The same values are the same list: most moves leave it as it is.
+    if (cells !== painted?.cells || cell !== painted.cell) paintCells(cellShapes(cells, room));
+    painted = { cells, cell };
+    resize(picture, room.width, room.height);
+    paint([
+      label("rope-bias-q", 0, 12, said.rows),
+      label("rope-bias-k", 72, 12, said.columns),
+      ...ticks.map((at) => label("", left - 5, top + (at + 0.5) * cell + 4, String(pushed + at), "end")),
+      ...ticks.map((at) => label("", left + (at + 0.5) * cell, top - 6, String(pushed + at), "middle")),
+      box("rope-bias-column", [x, top, cell, room.attention + room.strip - top]),
+      label("rope-bias-masked-label", left + 0.7 * side, top + 0.3 * side + 4, causal ? said.masked : "", "middle"),
+      box("rope-bias-row", [left, y, side, cell]),
+      box("rope-bias-chosen", [x - 1, y - 1, cell + 2, cell + 2]),
+      ...legendShapes(said, left + side),
+    ]);
   };
 }
 
 // The numbers of a row as bars, from a level below (0: they have no sign) to one above.
 function rowStrip(picture, name) {
-  const axis = svg("path", { class: "rope-axis" }, picture);
-  const ends = [svgText(picture, "", "end"), svgText(picture, "", "end")];
-  const bars = each(() => svg("rect", { "data-report": name }, picture));
-  const exact = bars.map((bar) => svg("title", {}, bar));
-  const title = svgText(picture, "rope-bias-title");
-  return whenChanged((text, values, [low, high], origin, { left, cell, side, strip }) => {
+  const paint = layer(picture);
+  return whenChanged((title, values, [low, high], origin, { left, cell, side, strip }) => {
     const toY = linearScale(low, high, origin + strip, origin);
-    setAttributes(axis, { d: `M${left} ${toY(0)}H${left + side}` });
-    [high, low].forEach((level, i) => {
-      setText(ends[i], String(level).replace("-", "−"));
-      setAttributes(ends[i], { x: left - 5, y: origin + (i ? strip : 9) });
+    const bars = values.map((value, n) => {
+      const [y, zero] = [toY(clamp(value, low, high)), toY(0)];
+      const place = [left + n * cell + 1, Math.min(y, zero).toFixed(2), cell - 2, Math.abs(y - zero).toFixed(2)];
+      const reported = { "data-report": name, "data-value": value };
+      const bar = box(low === 0 ? "rope-bias-weight" : signOf(value), place, reported);
+      return [...bar, [["title", {}, formatBias(value)]]];
     });
-    setText(title, text);
-    setAttributes(title, { x: left, y: origin - 7 });
-    bars.forEach((bar, n) => {
-      bar.style.display = n < values.length ? "" : "none";
-      if (n >= values.length) return;
-      const y = toY(clamp(values[n], low, high));
-      setAttributes(bar, {
-        x: left + n * cell + 1,
-        y: Math.min(y, toY(0)).toFixed(2),
-        width: cell - 2,
-        height: Math.abs(y - toY(0)).toFixed(2),
-        class: low === 0 ? "rope-bias-weight" : values[n] < 0 ? "rope-bias-less" : "rope-bias-more",
-        "data-value": values[n],
-      });
-      setText(exact[n], formatBias(values[n]));
-    });
+    paint([
+      path("rope-axis", `M${left} ${toY(0)}H${left + side}`),
+      label("", left - 5, origin + 9, String(high), "end"),
+      label("", left - 5, origin + strip, String(low).replace("-", "−"), "end"),
+      label("rope-bias-title", left, origin - 7, title),
+      ["g", {}, bars],
+    ]);
   });
 }
 
@@ -350,10 +310,10 @@ function chooseOn(picture, room, choose) {
 function build({ words, model, set, lesson, buttons, sliders, toggles, readouts }) {
   const tables = Object.fromEntries(TABLES.map((name) => [name, model.get(name)]));
   const picture = svg("svg", { role: "img", "aria-label": words.picture, class: "rope-bias-picture" });
-  const map = matrixMap(picture, words);
+  const map = matrixMap(picture, words.map);
   const [added, attention] = [rowStrip(picture, "row_bias"), rowStrip(picture, "row_weight")];
-  const box = html("div", {}, picture);
-  const room = () => roomOf(widthOf(box, 250, 420));
+  const pictureBox = html("div", {}, picture);
+  const room = () => roomOf(widthOf(pictureBox, 250, 420));
   chooseOn(picture, room, set);
 
   const row = (...nodes) => div("rope-row rope-row-first", ...nodes);
@@ -369,7 +329,7 @@ function build({ words, model, set, lesson, buttons, sliders, toggles, readouts 
     steep_head: { label: words.stops.steep, visit: { head: 1 } },
     flat_head: { label: words.stops.flat, visit: { head: HEADS } },
   });
-  const whole = (value) => formatNumber(value, 0);
+  const ruler = (name, tone, max) => ({ label: words.place[name], tone, min: 0, max, format: whole });
   const own = (name, min, max, step) => ({
     ...{ label: words.own[name], tone: "neutral", min, max, step, format: whole },
     value: (state) => (OWN[state.encoding].includes(name) ? state[name] : null),
@@ -379,16 +339,9 @@ function build({ words, model, set, lesson, buttons, sliders, toggles, readouts 
     num_buckets: own("num_buckets", 4, 32, 2),
     max_distance: own("max_distance", 9, 128),
     head: own("head", 1, HEADS),
-    query: { label: words.place.query, tone: "q", min: 0, max: LENGTH - 1, format: whole },
-    key: { label: words.place.key, tone: "k", min: 0, max: LENGTH - 1, format: whole },
-    shift: {
-      label: words.place.shift,
-      tone: "position",
-      min: 0,
-      max: MAX_SHIFT,
-      format: whole,
-      value: ({ pushed }) => pushed,
-    },
+    query: ruler("query", "q", LENGTH - 1),
+    key: ruler("key", "k", LENGTH - 1),
+    shift: { ...ruler("shift", "position", MAX_SHIFT), value: ({ pushed }) => pushed },
   });
   const { causal, content } = words.switches;
   const switches = toggles({ causal: { label: causal }, content: { label: content } });
@@ -419,7 +372,7 @@ function build({ words, model, set, lesson, buttons, sliders, toggles, readouts 
   const top = div("rope-bias-head", encodings, place(...notes));
   const surveyed = whenChanged((state) => surveyMatrix(state, tables));
   return {
-    node: div("rope-frame rope-bias", top, box, div("rope-bias-side", lesson, ...parts)),
+    node: div("rope-frame rope-bias", top, pictureBox, div("rope-bias-side", lesson, ...parts)),
     measure: room,
     derive(state) {
       const matters = OWN[state.encoding].map((name) => [name, state[name]]);
@@ -438,6 +391,4 @@ function build({ words, model, set, lesson, buttons, sliders, toggles, readouts 
   };
 }
 
-const render = mount({ words: WORDS, traits: [...TRAITS, "causal", "content"], build });
-
-export default { render };
+export default { render: mount({ words: WORDS, traits: [...TRAITS, "causal", "content"], build }) };

@@ -1,6 +1,7 @@
-import { arrow, div, html, setAttributes, svg, svgText, vectorLabel, widthOf } from "../kit/dom.js";
+import { div, html, svg, widthOf } from "../kit/dom.js";
 import { vectorHandle } from "../kit/drag.js";
-import { TAU, clamp, degrees, rotate } from "../kit/math.js";
+import { disc, label, layer, letter, path, vector } from "../kit/layer.js";
+import { TAU, alike, clamp, degrees, rotate } from "../kit/math.js";
 import { mount } from "../kit/mount.js";
 import { arcHeadPath, polylinePath, sectorPath, spiralPoints } from "../kit/paths.js";
 import { squarePlane } from "../kit/plot.js";
@@ -12,17 +13,14 @@ const WORDS = {
     plane:
       "The plane with z, w and their product wz; a unit square with the letter F in it, before (dashed) and after (solid) multiplication by w",
     handle: { name: "{name}; arrow keys move its tip", role: "movable point" },
-    handleValue: "{re} {sign} {im} i, length {length}, angle {angle}",
+    handleValue: "{parts} i, length {length}, angle {angle}",
     unit: "keep |w| = 1",
     stops: { i: "w = i", minusOne: "w = −1", onePlusI: "w = 1 + i", square: "w = z", conjugate: "w = conjugate of z" },
-    around: "once around",
-    reset: "reset",
+    moves: { around: "once around", reset: "reset" },
     numbers: "z, w and their product: parts, length and angle",
     columns: { parts: "a + bi", length: "length", angle: "angle" },
-    matrix: "w as a matrix",
-    sides: "columns: w and iw",
-    determinant: "determinant |w|²",
-    area: "every area times this",
+    matrix: ["w as a matrix", "columns: w and iw"],
+    determinant: ["determinant |w|²", "every area times this"],
     lengths: "Lengths multiply: {zLength} × {wLength} {times} <b>{length}</b>.",
     angles: "Angles add: {zAngle} + {wBraced} {plus} <b>{sum}</b>{wrapped}.",
     wrapped: ", which is <b>{angle}</b>",
@@ -34,14 +32,11 @@ const WORDS = {
       squares: "A square: the angle doubles, the length is squared.",
       real: "w undoes the turn of z, so the product is real: |z|² {times} {length}.",
     },
-    approximately: "≈",
-    equals: "=",
+    signs: { approximately: "≈", equals: "=" },
   },
 };
 
 const EXTENT = 2.75;
-const EIGHTH = TAU / 8;
-const CLOSE = 1e-9;
 const GAP = "\u202f\u202f";
 const I = [0, 1];
 // What an arrow key turns w by while it stays on the unit circle: 5°, and five times that with shift.
@@ -67,8 +62,8 @@ export function toUnit([re, im]) {
   return length ? [re / length, im / length] : [1, 0];
 }
 
-export function equal(a, b) {
-  return Math.hypot(a[0] - b[0], a[1] - b[1]) < CLOSE;
+function isUnit(number) {
+  return Math.abs(Math.hypot(...number) - 1) < 1e-9;
 }
 
 // The part of the line from a to b inside the square of half-width `limit`; null where none is.
@@ -113,137 +108,120 @@ function turnedLines(w) {
 }
 
 // What follows of two factors.
-function multiplied({ z, w, ...state }) {
+function multiplied({ z, w }) {
   const wz = multiply(z, w);
   const matrix = [w[0], -w[1], w[1], w[0]];
-  return { ...state, z, w, wz, matrix, zAngle: angleOf(z), wAngle: angleOf(w), angle: angleOf(wz) };
+  return { wz, matrix, zAngle: angleOf(z), wAngle: angleOf(w), angle: angleOf(wz) };
 }
 
 // Which sentence says what w does.
 export function lessonKind({ z, w }) {
-  if (equal(w, [1, 0])) return "keeps";
-  if (equal(w, [z[0], -z[1]]) && z[1]) return "real";
-  if (equal(w, z)) return "squares";
-  return Math.abs(Math.hypot(...w) - 1) < CLOSE ? "turns" : "scales";
+  if (alike(w, [1, 0])) return "keeps";
+  if (alike(w, [z[0], -z[1]]) && z[1]) return "real";
+  if (alike(w, z)) return "squares";
+  return isUnit(w) ? "turns" : "scales";
 }
 
 function lessonOf(words, state) {
-  const { z, w, wz, zAngle, wAngle, angle } = state;
-  const [zLength, wLength, length] = [z, w, wz].map((number) => Math.hypot(...number));
-  const sign = (holds) => (holds ? words.equals : words.approximately);
+  const { zAngle, wAngle, angle } = state;
+  const [zLength, wLength, length] = [state.z, state.w, state.wz].map((number) => Math.hypot(...number));
+  const sign = (left, right, digits) =>
+    holdsAsShown(left, right, digits) ? words.signs.equals : words.signs.approximately;
   const rounded = (value, digits) => Number(value.toFixed(digits));
   const sum = zAngle + wAngle;
   const wrapped = Math.abs(sum - angle) > 1e-6 && !holdsAsShown(Math.abs(degrees(sum)), 180, 1);
+  const [zSaid, wSaid, said] = [zAngle, wAngle, angle].map((value) => formatAngle(value));
   const sentences = [words.lengths, ...(length ? [words.angles, words.lessons[lessonKind(state)]] : [words.zero])];
   return fill(sentences.join(" "), {
-    zLength: formatNumber(zLength),
-    wLength: formatNumber(wLength),
-    length: formatNumber(length),
-    times: sign(holdsAsShown(rounded(zLength, 2) * rounded(wLength, 2), length, 2)),
-    zAngle: formatAngle(zAngle),
-    wAngle: formatAngle(wAngle),
-    wBraced: wAngle < 0 ? `(${formatAngle(wAngle)})` : formatAngle(wAngle),
-    sum: formatAngle(sum),
-    plus: sign(holdsAsShown(rounded(degrees(zAngle), 1) + rounded(degrees(wAngle), 1), degrees(sum), 1)),
-    wrapped: wrapped ? fill(words.wrapped, { angle: formatAngle(angle) }) : "",
+    ...{ zLength: formatNumber(zLength), wLength: formatNumber(wLength), length: formatNumber(length) },
+    times: sign(rounded(zLength, 2) * rounded(wLength, 2), length, 2),
+    ...{ zAngle: zSaid, wAngle: wSaid, wBraced: wAngle < 0 ? `(${wSaid})` : wSaid, sum: formatAngle(sum) },
+    plus: sign(rounded(degrees(zAngle), 1) + rounded(degrees(wAngle), 1), degrees(sum), 1),
+    wrapped: wrapped ? fill(words.wrapped, { angle: said }) : "",
   });
 }
 
-// The angle of a factor: a sector, and an arc with a head.
-function makeArc(picture, name) {
-  const sector = svg("path", { class: `rope-product-sector rope-${name}` }, picture);
-  const line = svg("path", { class: `rope-product-arc rope-${name}` }, picture);
-  const head = svg("path", { class: `rope-turn-head rope-${name}` }, picture);
-  return (middle, radius, from, to) => {
-    const length = Math.abs(to - from) * radius;
-    const points = length > 3 ? spiralPoints(middle, middle, radius, from, to) : [];
-    const pointed = length > 14;
-    setAttributes(sector, { d: points.length ? sectorPath(middle, middle, radius, from, to) : "" });
-    setAttributes(line, { d: polylinePath(pointed ? points.slice(0, -1) : points) });
-    setAttributes(head, { d: pointed ? arcHeadPath(points) : "" });
-  };
+// The angle of a factor: a sector, and an arc with a head where there is room for one.
+function arcShapes(name, { middle }, radius, from, to) {
+  const length = Math.abs(to - from) * radius;
+  const points = length > 3 ? spiralPoints(middle, middle, radius, from, to) : [];
+  const pointed = length > 14;
+  return [
+    path(`rope-product-sector rope-${name}`, points.length ? sectorPath(middle, middle, radius, from, to) : ""),
+    path(`rope-product-arc rope-${name}`, polylinePath(pointed ? points.slice(0, -1) : points)),
+    path(`rope-turn-head rope-${name}`, pointed ? arcHeadPath(points) : ""),
+  ];
 }
 
 // The unit square with its letter, as it was and as w turns it, and circles around zero.
-function makeGround(picture) {
-  const path = (name, d) => svg("path", { class: `rope-product-${name}`, d }, picture);
-  const still = [path("before", SQUARE), path("letter-before", LETTER)];
-  const turned = [path("after", SQUARE), path("letter", LETTER)];
-  const circle = svg("circle", { class: "rope-circle" }, picture);
-  const round = svg("circle", { class: "rope-product-path" }, picture);
-  const [one, i] = ["1", "i"].map((mark) => svgText(picture, "", "middle", mark));
-  return ({ w, wz }, { middle, unit }) => {
-    const place = (nodes, [a, b]) => {
-      const matrix = [a, -b, -b, -a].map((value) => value * unit);
-      for (const node of nodes) setAttributes(node, { transform: `matrix(${matrix.join(" ")} ${middle} ${middle})` });
-    };
-    place(still, [1, 0]);
-    place(turned, w);
-    setAttributes(circle, { cx: middle, cy: middle, r: unit });
-    const visibility = Math.abs(Math.hypot(...w) - 1) < CLOSE ? "visible" : "hidden";
-    setAttributes(round, { cx: middle, cy: middle, r: Math.hypot(...wz) * unit, visibility });
-    setAttributes(one, { x: middle + unit + 9, y: middle + 15 });
-    setAttributes(i, { x: middle - 9, y: middle - unit - 5 });
+function groundShapes({ w, wz }, { middle, origin, unit }) {
+  const placed = (name, d, [a, b]) => {
+    const matrix = [a, -b, -b, -a].map((value) => value * unit);
+    return path(`rope-product-${name}`, d, { transform: `matrix(${matrix.join(" ")} ${middle} ${middle})` });
   };
+  return [
+    placed("before", SQUARE, [1, 0]),
+    placed("letter-before", LETTER, [1, 0]),
+    placed("after", SQUARE, w),
+    placed("letter", LETTER, w),
+    disc("rope-circle", origin, unit),
+    disc("rope-product-path", origin, isUnit(w) ? Math.hypot(...wz) * unit : 0),
+    label("", middle + unit + 9, middle + 15, "1", "middle"),
+    label("", middle - 9, middle - unit - 5, "i", "middle"),
+  ];
+}
+
+// Names clear of the tips, of the arrows and of each other, and that of the corner iw.
+function nameShapes(state, { size, at }) {
+  const numbers = [state.z, state.w, state.wz];
+  const taken = [...numbers, ...numbers.map(([x, y]) => [0.75 * x, 0.75 * y])].map(at);
+  const names = ["wz", "w", "z"].map((name) => {
+    const spot = labelSpot(at(state[name]), angleOf(state[name]) || 0, 23, taken, 20);
+    taken.push(spot);
+    return letter(
+      name,
+      spot.map((along) => clamp(along, 10, size - 10)),
+      name,
+    );
+  });
+  const corner = multiply(state.w, I);
+  const [x, y] = labelSpot(at(corner), angleOf(corner) || 0, 12, taken, 16);
+  return [label("rope-product-mark rope-w", x, y + 4, Math.hypot(...state.w) > 0.3 ? "iw" : "", "middle"), ...names];
 }
 
 function productPicture(words, { maxLength, onStep, onMove }) {
   const picture = svg("svg", { class: "rope-product-plane", role: "group", "aria-label": words.plane });
   const plane = squarePlane(picture, EXTENT);
-  // Below the axes, which the plane has drawn last.
-  const lines = svg("path", { class: "rope-product-grid" });
-  picture.insertBefore(lines, picture.lastChild);
-  const ground = makeGround(picture);
-  const mark = svgText(picture, "rope-product-mark rope-w", "middle", "iw");
-  const [zArc, wArc] = [makeArc(picture, "z"), makeArc(picture, "w")];
-  const arrows = ["z", "w", "wz"].map((name) => [name, arrow(picture, `rope-${name}`)]);
-  let toPoint = null;
+  const paint = layer(picture);
   const handles = ["z", "w"].map((name) => {
     const spoken = { label: fill(words.handle.name, { name }), description: words.handle.role };
     const moves = { onStep: (...step) => onStep(name, ...step), onMove: (tip) => onMove(name, tip) };
-    return [name, vectorHandle(picture, { name, ...spoken, maxLength, toPoint: (x, y) => toPoint(x, y), ...moves })];
+    return [name, vectorHandle(picture, { name, ...spoken, maxLength, toPoint: plane.toPoint, ...moves })];
   });
-  const labels = ["wz", "w", "z"].map((name) => [name, vectorLabel(picture, `rope-${name}`, name)]);
-
-  // Labels stand clear of the tips, of the arrows and of each other.
-  function drawLabels(state, { size, at }) {
-    const numbers = [state.z, state.w, state.wz];
-    const taken = [...numbers, ...numbers.map(([x, y]) => [0.75 * x, 0.75 * y])].map(at);
-    for (const [name, place] of labels) {
-      const spot = labelSpot(at(state[name]), angleOf(state[name]) || 0, 23, taken, 20);
-      taken.push(spot);
-      place(...spot.map((along) => clamp(along, 10, size - 10)), "");
-    }
-    const corner = multiply(state.w, I);
-    const [x, y] = labelSpot(at(corner), angleOf(corner) || 0, 12, taken, 16);
-    setAttributes(mark, { x, y: y + 4, visibility: Math.hypot(...state.w) > 0.3 ? "visible" : "hidden" });
-  }
+  const paintNames = layer(picture);
 
   function draw(state, size) {
     const scales = plane.resize(size);
-    const { middle, unit, at } = scales;
-    toPoint = (x, y) => [(x - middle) / unit, (middle - y) / unit];
-    const seen = turnedLines(state.w).map((line) => polylinePath(line.map(at)));
-    setAttributes(lines, { d: seen.join("") });
-    ground(state, scales);
+    const { origin, unit, at } = scales;
     const { zAngle, wAngle } = state;
-    // A turn back would lie on the first arc, so it has one of its own.
     const radius = 0.58 * unit;
-    zArc(middle, radius, 0, Number.isFinite(wAngle) ? zAngle : 0);
-    wArc(middle, radius + (zAngle * wAngle < 0 ? 9 : 0), zAngle, zAngle + wAngle);
-    for (const [name, place] of arrows) place(middle, middle, ...at(state[name]));
+    // A turn back would lie on the first arc, so it has one of its own.
+    const wRadius = radius + (zAngle * wAngle < 0 ? 9 : 0);
+    const lines = turnedLines(state.w).map((line) => polylinePath(line.map(at)));
+    paint([
+      path("rope-product-grid", lines.join("")),
+      ...groundShapes(state, scales),
+      ...arcShapes("z", scales, radius, 0, Number.isFinite(wAngle) ? zAngle : 0),
+      ...arcShapes("w", scales, wRadius, zAngle, zAngle + wAngle),
+      ...["z", "w", "wz"].map((name) => vector(`rope-${name}`, origin, at(state[name]))),
+    ]);
     for (const [name, place] of handles) {
       const [re, im] = state[name];
-      const said = {
-        re: formatNumber(re),
-        sign: im < 0 ? "−" : "+",
-        im: formatNumber(Math.abs(im)),
-        length: formatNumber(Math.hypot(re, im)),
-        angle: formatAngle(angleOf(state[name])),
-      };
+      const parts = `${formatNumber(re)} ${im < 0 ? "−" : "+"} ${formatNumber(Math.abs(im))}`;
+      const said = { parts, length: formatNumber(Math.hypot(re, im)), angle: formatAngle(angleOf(state[name])) };
       place(...at(state[name]), state[name], fill(words.handleValue, said));
     }
-    drawLabels(state, scales);
+    paintNames(nameShapes(state, scales));
   }
   return { node: picture, draw };
 }
@@ -258,41 +236,35 @@ function tableRow({ show, text }, name) {
   const im = number("im", (at) => at[1], apart);
   const plus = text((state) => (formatNumber(state[name][1]).startsWith("−") ? "" : `+${GAP}`));
   const sign = (mark) => html("span", { class: "rope-product-sign" }, name === "w" ? mark : "");
+  const length = number("length", (at) => Math.hypot(...at));
   return html(
     "div",
     { role: "row", class: `rope-product-row rope-${name}` },
     cell("rowheader", "rope-product-name", name),
     cell("cell", "", re, " ", plus, im, html("i", {}, "i")),
-    cell(
-      "cell",
-      "",
-      sign("× "),
-      number("length", (at) => Math.hypot(...at)),
-    ),
+    cell("cell", "", sign("× "), length),
     cell("cell", "", sign("+ "), number("angle", angleOf, formatAngle)),
   );
 }
 
 function numbersTable(words, tools) {
-  const heading = (...children) => html("span", { role: "columnheader", class: "" }, ...children);
-  const { parts, length, angle } = words.columns;
-  const named = [html("span", { class: "rope-hidden" }, words.numbers), parts, length, angle];
-  const header = { role: "row", class: "rope-product-row rope-product-header" };
+  const named = [html("span", { class: "rope-hidden" }, words.numbers), ...Object.values(words.columns)];
+  const headings = named.map((name) => html("span", { role: "columnheader", class: "" }, name));
+  const header = html("div", { role: "row", class: "rope-product-row rope-product-header" }, ...headings);
   const rows = ["z", "w", "wz"].map((name) => tableRow(tools, name));
-  const table = { role: "table", "aria-label": words.numbers };
-  return html("div", table, html("div", header, ...named.map((name) => heading(name))), ...rows);
+  return html("div", { role: "table", "aria-label": words.numbers }, header, ...rows);
 }
 
 function factsOf(words, { show }) {
-  const label = (text) => html("span", { class: "rope-readout-label" }, text);
+  const span = (name, ...content) => html("span", { class: name }, ...content);
+  const fact = ([name, note], value) =>
+    div("rope-readout", span("rope-readout-label", name), value, span("rope-readout-label", note));
   const entries = ["00", "01", "10", "11"].map((place, i) => show(`matrix_${place}`, ({ matrix }) => matrix[i]));
-  const brackets = html("span", { class: "rope-product-matrix rope-tone-angle" }, ...entries);
   const area = show("determinant", ({ w: [a, b] }) => a * a + b * b, { tone: "angle" });
-  const determinant = html("span", { class: "rope-readout-values rope-product-big" }, area);
   return div(
     "rope-product-facts",
-    div("rope-readout", label(words.matrix), brackets, label(words.sides)),
-    div("rope-readout", label(words.determinant), determinant, label(words.area)),
+    fact(words.matrix, span("rope-product-matrix rope-tone-angle", ...entries)),
+    fact(words.determinant, span("rope-readout-values rope-product-big", area)),
   );
 }
 
@@ -304,7 +276,7 @@ function onceAround({ w }) {
     const reach = 1 + (length - 1) * clamp(1 - seconds / 0.3, 0, 1);
     return { w: part < 1 ? rotate(from, part * part * (3 - 2 * part) * TAU).map((x) => x * reach) : from };
   };
-  return { still: { unit: true, w: toUnit(rotate(from, EIGHTH)) }, seconds: 5.3, at };
+  return { still: { unit: true, w: toUnit(rotate(from, TAU / 8)) }, seconds: 5.3, at };
 }
 
 function build({ words, model, state, set, commit, playing, lesson, buttons, toggles, ...tools }) {
@@ -318,8 +290,8 @@ function build({ words, model, state, set, commit, playing, lesson, buttons, tog
   // What lies off the unit circle leaves it, and says so.
   const stop = (label, make) => ({
     label,
-    visit: ({ z, unit }) => ({ w: make(z), unit: unit && Math.abs(Math.hypot(...make(z)) - 1) < CLOSE }),
-    pressed: ({ z, w }) => !playing() && equal(w, make(z)),
+    visit: ({ z, unit }) => ({ w: make(z), unit: unit && isUnit(make(z)) }),
+    pressed: ({ z, w }) => !playing() && alike(w, make(z)),
   });
   const stops = buttons({
     w_i: stop(words.stops.i, () => I),
@@ -327,16 +299,11 @@ function build({ words, model, state, set, commit, playing, lesson, buttons, tog
     w_one_plus_i: stop(words.stops.onePlusI, () => [1, 1]),
     w_z: stop(words.stops.square, (z) => [...z]),
     w_conjugate: stop(words.stops.conjugate, ([x, y]) => [x, -y]),
-    once_around: { label: words.around, play: onceAround },
-    reset: { label: words.reset, reset: true },
+    once_around: { label: words.moves.around, play: onceAround },
+    reset: { label: words.moves.reset, reset: true },
   });
-  const keep = toggles({
-    unit: {
-      label: words.unit,
-      value: ({ unit }) => unit || playing(),
-      onChange: (unit) => set(({ w }) => ({ unit, w: unit ? toUnit(w) : w })),
-    },
-  });
+  const keepUnit = (unit) => set(({ w }) => ({ unit, w: unit ? toUnit(w) : w }));
+  const keep = toggles({ unit: { label: words.unit, value: ({ unit }) => unit || playing(), onChange: keepUnit } });
   const numbers = div("rope-product-numbers", ...keep, numbersTable(words, tools), factsOf(words, tools));
   return {
     node: div("rope-frame rope-product", div("rope-pictures", box, div("rope-row", ...stops), numbers), lesson),
@@ -349,6 +316,5 @@ function build({ words, model, state, set, commit, playing, lesson, buttons, tog
 
 // Python and the other views learn where an animation stands.
 const settle = ({ w }) => ({ unit: true, w: toUnit(w) });
-const render = mount({ words: WORDS, traits: ["z", "w", "unit"], settle, build });
 
-export default { render };
+export default { render: mount({ words: WORDS, traits: ["z", "w", "unit"], settle, build }) };

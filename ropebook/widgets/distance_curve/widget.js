@@ -1,10 +1,11 @@
 import { IN_POWERS_OF_TEN, IN_POWERS_OF_TWO } from "../kit/controls.js";
-import { html, setAttributes, setText, svg, svgText, svgTexts, whenChanged, widthOf } from "../kit/dom.js";
+import { div, html, setAttributes, svg, whenChanged, widthOf } from "../kit/dom.js";
+import { box, disc, label, layer, path } from "../kit/layer.js";
 import { TAU } from "../kit/math.js";
 import { inSlices } from "../kit/motion.js";
 import { mount } from "../kit/mount.js";
 import { polylinePath } from "../kit/paths.js";
-import { linearScale } from "../kit/plot.js";
+import { panel } from "../kit/plot.js";
 import { fill, formatNumber, formatQuantity } from "../kit/text.js";
 
 const WORDS = {
@@ -12,40 +13,27 @@ const WORDS = {
     title: "Distance curve: the mean of all hands’ cosines, and its bound",
     picture:
       "Against the distance: above, RoFormer’s bound with the curve’s absolute value to the same scale; below, the curve enlarged",
-    presets: {
-      roformer: "RoFormer",
-      llama2: "Llama 2",
-      llama3: "Llama 3",
-      p_rope: "p-RoPE",
-      one_hand: "one hand",
-    },
     stops: "Heads to visit",
-    base: "base",
-    headDim: "head_dim, two per hand",
-    context: "context, tokens",
+    presets: { roformer: "RoFormer", llama2: "Llama 2", llama3: "Llama 3", p_rope: "p-RoPE", one_hand: "one hand" },
+    sliders: { base: "base", headDim: "head_dim, two per hand", context: "context, tokens" },
     kept: "share of hands that turn",
     logAxis: "logarithmic axis",
-    boundTitle: "RoFormer’s bound and the curve’s size",
-    curveTitle: "the curve, enlarged: mean of the cosines",
+    titles: { bound: "RoFormer’s bound and the curve’s size", curve: "the curve, enlarged: mean of the cosines" },
     axis: "distance, tokens",
-    below: "below 0",
-    firstHere: "first below 0",
-    slowHere: "slowest hand is round",
-    rises: "rises, step by step",
-    first: "first below 0 at",
+    marks: { below: "below 0", first: "first below 0", slow: "slowest hand is round" },
+    hands: { slowest: "slowest turn", turning: "hands that turn" },
+    signs: { rises: "rises, step by step", first: "first below 0 at" },
+    atContext: { curve: "curve at the context", bound: "bound at the context" },
     baseBound: "smallest tried base that stays at 0 or above",
-    atContext: "curve at the context",
-    boundAtContext: "bound at the context",
-    slowest: "slowest turn",
-    turning: "hands that turn",
-    never: "never",
-    noBase: "none up to 10⁷",
+    none: { never: "never", base: "none up to 10⁷" },
     tokens: "{value} tokens",
-    lessonRises: "In {context} steps of one token the curve <b>rises {rises} times</b>.",
-    lessonFirst: "It first falls below 0 at distance <b>{first}</b>.",
-    lessonNever: "It never falls below 0.",
-    lessonSlow: "The slowest hand needs <b>{wavelength}</b> tokens for a turn.",
-    lessonStill: "No hand turns, so nothing changes.",
+    lessons: {
+      rises: "In {context} steps of one token the curve <b>rises {rises} times</b>.",
+      first: "It first falls below 0 at distance <b>{first}</b>.",
+      never: "It never falls below 0.",
+      slow: "The slowest hand needs <b>{wavelength}</b> tokens for a turn.",
+      still: "No hand turns, so nothing changes.",
+    },
   },
 };
 
@@ -81,10 +69,8 @@ function blockSummer(inverse, first, stride) {
     let [x, y] = [1, 0];
     for (let step = 0; step <= HALF; step += 1) {
       const at = 4 * ((i >> 2) * (HALF + 1) + step) + (i % 4);
-      cosines[at] = x;
-      sines[at] = y;
-      x = cosines[at] * stepC - sines[at] * stepS;
-      y = cosines[at] * stepS + sines[at] * stepC;
+      [cosines[at], sines[at]] = [x, y];
+      [x, y] = [x * stepC - y * stepS, x * stepS + y * stepC];
     }
   });
   return (out, at) => {
@@ -96,9 +82,7 @@ function blockSummer(inverse, first, stride) {
       out[at + HALF - step] = (even[step] + odd[step]) / inverse.length;
     }
     for (let i = 0; i < size; i += 1) {
-      const x = c[i] * strideC[i] - s[i] * strideS[i];
-      s[i] = c[i] * strideS[i] + s[i] * strideC[i];
-      c[i] = x;
+      [c[i], s[i]] = [c[i] * strideC[i] - s[i] * strideS[i], c[i] * strideS[i] + s[i] * strideC[i]];
     }
   };
 }
@@ -168,8 +152,7 @@ export function firstNegative(means, last) {
 }
 
 export function slowestTurn(inverse) {
-  const turning = inverse.filter((frequency) => frequency > 0);
-  return turning.length ? TAU / turning[turning.length - 1] : NaN;
+  return TAU / (inverse.findLast((frequency) => frequency > 0) ?? NaN);
 }
 
 // The axis of distances: the first of them, where one stands (0 to 1), and which stands there.
@@ -199,8 +182,7 @@ export function columnPoints(means, last, width, logarithmic) {
       if (means[at] > means[high]) high = at;
     }
     const x = end > r ? column : axis.partOf(r) * width;
-    const ends = low === high ? [low] : low < high ? [low, high] : [high, low];
-    for (const at of ends) points.push([x, means[at]]);
+    for (const at of new Set(low < high ? [low, high] : [high, low])) points.push([x, means[at]]);
     r = end + 1;
   }
   return points;
@@ -208,93 +190,59 @@ export function columnPoints(means, last, width, logarithmic) {
 
 export function axisTicks(last, logarithmic) {
   if (!logarithmic) return [0, last / 4, last / 2, (3 * last) / 4, last];
-  const powers = [];
-  for (let tick = 1; tick * 3 < last; tick *= 10) powers.push(tick);
-  return [...powers, last];
+  return [...[1, 10, 100, 1000, 1e4, 1e5].filter((tick) => 3 * tick < last), last];
 }
 
-// What both plots stand on, drawn in the scales of a picture.
-function ground(paths, texts, words) {
-  const beneath = svg("rect", { class: "rope-beyond", x: LEFT }, paths);
-  const path = (name) => svg("path", { class: name }, paths);
-  const [grid, axes, zero] = ["rope-grid", "rope-axis", "rope-distance-zero"].map(path);
-  const text = (className, anchor, place, said) => setAttributes(svgText(texts, className, anchor, said), place);
-  text("rope-distance-title", "start", { x: LEFT, y: BOUND.top - 9 }, words.boundTitle);
-  text("rope-distance-title", "start", { x: LEFT, y: CURVE.top - 11 }, words.curveTitle);
-  text("", "end", { x: LEFT - 6, y: BOUND.bottom + 4 }, "0");
-  const most = text("", "end", { x: LEFT - 6, y: BOUND.top + 4 });
-  const axis = text("", "end", { y: HEIGHT - 2 }, words.axis);
-  const below = text("", "end", { y: CURVE.bottom - 6 }, words.below);
-  const drawLevels = svgTexts(texts, "", "end");
-  const drawTicks = svgTexts(texts, "", "middle");
-  const contextText = text("rope-context-label", "end", { y: CURVE.bottom + 18 });
-
-  return ({ x, up, end, floor, bound }, ticks) => {
-    const levels = LEVELS.filter((value) => value >= floor);
-    const upright = (at) => `M${at} ${BOUND.top}V${BOUND.bottom}M${at} ${CURVE.top}V${CURVE.bottom + 4}`;
-    const lines = [...ticks.map((tick) => upright(x(tick))), ...levels.map((value) => `M${LEFT} ${up(value)}H${end}`)];
-    setAttributes(grid, { d: lines.join("") });
-    setAttributes(axes, { d: `M${LEFT} ${BOUND.bottom}H${end}M${LEFT} ${CURVE.bottom}H${end}` });
-    setAttributes(zero, { d: `M${LEFT} ${up(0)}H${end}` });
-    setAttributes(beneath, { y: up(0), width: end - LEFT, height: CURVE.bottom - up(0) });
-    setText(most, formatQuantity(bound));
-    setAttributes(axis, { x: end });
-    setAttributes(below, { x: end - 6 });
-    drawLevels(levels.map((value) => [formatNumber(value, value % 1 ? 1 : 0), { x: LEFT - 6, y: up(value) + 4 }]));
-    const inner = ticks.slice(0, -1);
-    drawTicks(inner.map((tick) => [formatQuantity(tick), { x: x(tick), y: CURVE.bottom + 18 }]));
-    setText(contextText, formatQuantity(ticks[inner.length]));
-    setAttributes(contextText, { x: end + RIGHT - 2 });
-  };
-}
-
+// Above, the bound and the curve's size to one scale; below, the curve enlarged.
 function curvePicture(words) {
   const picture = svg("svg", { role: "img", "aria-label": words.picture });
-  const [paths, texts] = [svg("g", {}, picture), svg("g", {}, picture)];
-  const drawGround = ground(paths, texts, words);
-  const line = (name) => svg("path", { class: `rope-distance-${name}` }, paths);
-  const label = (tone, said) => svgText(texts, `rope-distance-label ${tone}`, "start", said);
-  const slow = { upright: line("slow"), text: label("rope-distance-slow-label", words.slowHere), y: CURVE.top + 34 };
-  const first = { upright: line("first"), text: label("", words.firstHere), y: CURVE.top + 16 };
-  const [bound, small, curve] = ["bound", "curve", "curve"].map(line);
-  const firstDot = svg("circle", { class: "rope-now", r: 5 }, paths);
+  const paint = layer(picture);
 
-  function mark({ upright, text, y }, at, { context, x, end }) {
-    const here = at >= 1 && at <= context;
-    for (const node of [upright, text]) setAttributes(node, { visibility: here ? "visible" : "hidden" });
-    if (!here) return;
-    const aside = x(at) < (end + RIGHT) / 2 ? 1 : -1;
-    setAttributes(upright, { d: `M${x(at)} ${CURVE.top}V${CURVE.bottom}` });
-    setAttributes(text, { x: x(at) + 7 * aside, y, "text-anchor": aside > 0 ? "start" : "end" });
-  }
-
-  function draw({ context, log_axis, first_negative, wavelength_slowest, hands }, width) {
+  function draw({ context, log_axis, first_negative: first, wavelength_slowest: slow, hands }, width) {
     const { inverse, means } = hands();
+    const [right, across] = [width - RIGHT, width - LEFT - RIGHT];
     const { partOf } = axisOf(context, log_axis);
-    const across = width - LEFT - RIGHT;
+    const toX = (r) => LEFT + partOf(r) * across;
     const points = columnPoints(means, context, Math.floor(across), log_axis);
-    const floor = points.some(([, mean]) => mean < -0.4) ? -1 : -0.4;
-    const most = (inverse.length + 1) / 2;
-    const scales = {
-      ...{ context, floor, bound: most, end: LEFT + across },
-      x: (r) => LEFT + partOf(r) * across,
-      up: linearScale(floor, 1, CURVE.bottom, CURVE.top),
-      wide: linearScale(0, most, BOUND.bottom, BOUND.top),
-    };
-    const { x, up, wide } = scales;
-    setAttributes(picture, { viewBox: `0 0 ${width} ${HEIGHT}`, height: HEIGHT });
-    drawGround(scales, axisTicks(context, log_axis));
+    const low = points.some(([, mean]) => mean < -0.4) ? -1 : -0.4;
+    const bound = panel({ ...BOUND, left: LEFT, right, low: 0, high: (inverse.length + 1) / 2, toX });
+    const curve = panel({ ...CURVE, left: LEFT, right, low, high: 1, toX });
     const stretch = across / Math.floor(across);
-    const along = (place) => polylinePath(points.map(([column, mean]) => [LEFT + column * stretch, place(mean)]));
-    setAttributes(curve, { d: along(up) });
-    setAttributes(small, { d: along((mean) => wide(Math.abs(mean))) });
+    const along = (toY) => polylinePath(points.map(([column, mean]) => [LEFT + column * stretch, toY(mean)]));
+    const size = along((mean) => bound.toY(Math.abs(mean)));
     const samples = sampleDistances(context, log_axis);
-    setAttributes(bound, { d: polylinePath(samples.map((r) => [x(r), wide(partialSumBound(inverse, r))])) });
-    mark(slow, wavelength_slowest, scales);
-    mark(first, first_negative, scales);
-    const found = first_negative <= context;
-    setAttributes(firstDot, { visibility: found ? "visible" : "hidden" });
-    if (found) setAttributes(firstDot, { cx: x(first_negative), cy: up(means[first_negative]) });
+    const levels = LEVELS.filter((value) => value >= low);
+    const ticks = axisTicks(context, log_axis);
+    const zero = curve.toY(0);
+    const seen = (at) => at >= 1 && at <= context;
+    const marks = [
+      { at: slow, name: "slow", y: CURVE.top + 34 },
+      { at: first, name: "first", y: CURVE.top + 16 },
+    ].filter(({ at }) => seen(at));
+    setAttributes(picture, { viewBox: `0 0 ${width} ${HEIGHT}`, height: HEIGHT });
+    paint([
+      box("rope-beyond", [LEFT, zero, across, CURVE.bottom - zero]),
+      path("rope-grid", bound.uprights(ticks) + curve.uprights(ticks, 4) + curve.levels(levels)),
+      path("rope-axis", bound.levels([0]) + curve.levels([low])),
+      path("rope-distance-zero", curve.levels([0])),
+      ...marks.map(({ at, name }) => path(`rope-distance-${name}`, curve.uprights([at]))),
+      path("rope-distance-bound", polylinePath(samples.map((r) => [toX(r), bound.toY(partialSumBound(inverse, r))]))),
+      path("rope-distance-curve", size),
+      path("rope-distance-curve", along(curve.toY)),
+      ...(seen(first) ? [disc("rope-now", curve.at(first, means[first]), 5)] : []),
+      label("rope-distance-title", LEFT, BOUND.top - 9, words.titles.bound),
+      label("rope-distance-title", LEFT, CURVE.top - 11, words.titles.curve),
+      ...bound.numbersUp([0, bound.high], formatQuantity),
+      ...curve.numbersUp(levels, (value) => formatNumber(value, value % 1 ? 1 : 0)),
+      ...curve.numbersAlong(ticks.slice(0, -1), formatQuantity, CURVE.bottom + 18),
+      label("rope-context-label", width - 2, CURVE.bottom + 18, formatQuantity(context), "end"),
+      label("", right, HEIGHT - 2, words.axis, "end"),
+      label("", right - 6, CURVE.bottom - 6, words.marks.below, "end"),
+      ...marks.map(({ at, name, y }) => {
+        const [aside, anchor] = toX(at) < width / 2 ? [7, "start"] : [-7, "end"];
+        return label(`rope-distance-label rope-distance-${name}-label`, toX(at) + aside, y, words.marks[name], anchor);
+      }),
+    ]);
   }
   return { node: picture, draw };
 }
@@ -318,58 +266,54 @@ function surveyor(bases, redraw) {
   });
   return ({ head_dim, base, context, kept }) => {
     const since = performance.now();
-    const numbers = survey(head_dim, base, context, kept);
-    return { ...numbers, base_bound: baseBound(since, head_dim, kept, context) };
+    return { ...survey(head_dim, base, context, kept), base_bound: baseBound(since, head_dim, kept, context) };
   };
 }
 
 function build({ words, model, redraw, lesson, buttons, sliders, toggles, readouts }) {
   const picture = curvePicture(words);
   const draw = whenChanged(picture.draw);
-  const box = html("div", { class: "rope-distance-picture" }, picture.node);
+  const place = div("rope-distance-picture", picture.node);
   const stop = ([name, visit]) => [`preset_${name}`, { label: words.presets[name] ?? name, visit }];
   const stops = buttons(Object.fromEntries(Object.entries(model.get("presets")).map(stop)));
   const [tone, format] = ["neutral", formatQuantity];
   const controls = sliders({
-    base: { label: words.base, tone, min: 2, max: 7, ...IN_POWERS_OF_TEN, format },
-    head_dim: { label: words.headDim, tone, min: 2, max: 256, step: 2, format },
-    context: { label: words.context, tone: "position", min: 6, max: 17, ...IN_POWERS_OF_TWO, format },
-    kept: { label: words.kept, tone: "angle", min: 0, max: 1, step: 0.05, format: (kept) => formatNumber(kept, 2) },
+    base: { label: words.sliders.base, tone, min: 2, max: 7, ...IN_POWERS_OF_TEN, format },
+    head_dim: { label: words.sliders.headDim, tone, min: 2, max: 256, step: 2, format },
+    context: { label: words.sliders.context, tone: "position", min: 6, max: 17, ...IN_POWERS_OF_TWO, format },
+    kept: { label: words.kept, tone: "angle", min: 0, max: 1, step: 0.05, format: (kept) => formatNumber(kept) },
   });
-  const orNever = (value) => (Number.isNaN(value) ? words.never : fill(words.tokens, { value: formatQuantity(value) }));
+  const inTokens = (value) => fill(words.tokens, { value }, format);
+  const orNone = (said, shown) => (value) => (Number.isNaN(value) ? said : shown(value));
+  const shareOf = ({ turning_pairs: turning, head_dim }) => [turning, `${turning} / ${head_dim / 2}`];
   const numbers = readouts({
-    rises: { label: words.rises, format },
-    first_negative: { label: words.first, format: orNever },
-    cosine_at_context: { label: words.atContext, format: (value) => formatNumber(value, 3) },
-    bound_at_context: { label: words.boundAtContext },
-    wavelength_slowest: { label: words.slowest, format: orNever },
-    turning_pairs: {
-      label: words.turning,
-      value: ({ turning_pairs: turning, head_dim }) => [turning, `${turning} / ${head_dim / 2}`],
-    },
-    base_bound: { label: words.baseBound, format: (base) => (Number.isNaN(base) ? words.noBase : format(base)) },
+    rises: { label: words.signs.rises, format },
+    first_negative: { label: words.signs.first, format: orNone(words.none.never, inTokens) },
+    cosine_at_context: { label: words.atContext.curve, format: (value) => formatNumber(value, 3) },
+    bound_at_context: { label: words.atContext.bound },
+    wavelength_slowest: { label: words.hands.slowest, format: orNone(words.none.never, inTokens) },
+    turning_pairs: { label: words.hands.turning, value: shareOf },
+    base_bound: { label: words.baseBound, format: orNone(words.none.base, format) },
   });
   return {
-    node: html(
-      "div",
-      { class: "rope-frame rope-distance" },
+    node: div(
+      "rope-frame rope-distance",
       html("div", { class: "rope-row rope-row-first", role: "group", "aria-label": words.stops }, ...stops),
       lesson,
-      box,
-      html("div", { class: "rope-controls rope-controls-two" }, ...controls),
-      html("div", { class: "rope-row rope-row-first" }, ...toggles({ log_axis: { label: words.logAxis } })),
-      html("div", { class: "rope-readouts" }, ...numbers),
+      place,
+      div("rope-controls rope-controls-two", ...controls),
+      div("rope-row rope-row-first", ...toggles({ log_axis: { label: words.logAxis } })),
+      div("rope-readouts", ...numbers),
     ),
-    measure: () => widthOf(box, 240, 800),
+    measure: () => widthOf(place, 240, 800),
     derive: surveyor(model.get("bases"), redraw),
     // Not again where only the search has gone on.
     draw: ({ base_bound, ...shown }, room) => draw(shown, room),
-    lesson: ({ context, rises, first_negative: first, turning_pairs, wavelength_slowest: wavelength }) =>
-      [
-        fill(words.lessonRises, { context: format(context), rises: format(rises) }),
-        Number.isNaN(first) ? words.lessonNever : fill(words.lessonFirst, { first: format(first) }),
-        turning_pairs ? fill(words.lessonSlow, { wavelength: format(wavelength) }) : words.lessonStill,
-      ].join(" "),
+    lesson({ context, rises, first_negative: first, turning_pairs: turning, wavelength_slowest: wavelength }) {
+      const kinds = ["rises", Number.isNaN(first) ? "never" : "first", turning ? "slow" : "still"];
+      const sentences = kinds.map((kind) => words.lessons[kind]).join(" ");
+      return fill(sentences, { context, rises, first, wavelength }, format);
+    },
   };
 }
 

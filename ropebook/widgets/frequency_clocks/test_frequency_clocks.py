@@ -111,7 +111,6 @@ ORACLE = Oracle(
     wide_ranging="wavelength|inv_freq|turns|^base$|^context$",
     angles=("pair_angle",),
     untold=("hand", "pair"),
-    resizing="rotary_dim|preset_",  # more pairs are more dials
 )
 
 
@@ -132,6 +131,25 @@ def test_presets_set_what_they_name(on_scratch):
         }
         assert pressed == {other: str(other == preset).lower() for other in PRESETS}
         assert wrong_readouts(clocks) == []
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_it_is_as_high_for_any_number_of_dials(on_scratch, width):
+    clocks = on_scratch("frequency_clocks", (width, 844))
+    heights = clocks.page.evaluate(
+        """async () => {
+          const heights = [];
+          for (let rotary_dim = 2; rotary_dim <= 256; rotary_dim += 2) {
+            model.set("rotary_dim", rotary_dim);
+            await new Promise((go) => requestAnimationFrame(() => setTimeout(go)));
+            const shown = document.querySelectorAll("[role=radio]:not([style*=none])").length;
+            heights.push([shown, document.querySelector(".rope-frame").offsetHeight]);
+          }
+          return heights;
+        }"""
+    )
+    assert [dials for dials, _ in heights] == list(range(1, 129))
+    assert len({height for _, height in heights}) == 1, heights
 
 
 def test_arrow_keys_and_clicks_choose_the_pair(on_scratch):

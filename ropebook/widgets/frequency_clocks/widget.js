@@ -1,6 +1,7 @@
-import { arrowKeys, markChosen } from "../kit/choice.js";
+import { arrowKeys } from "../kit/choice.js";
 import { IN_POWERS_OF_TEN, IN_POWERS_OF_TWO, OWN_KEYS } from "../kit/controls.js";
-import { html, setAttributes, setText, svg, svgText, svgTexts, whenChanged, widthOf } from "../kit/dom.js";
+import { div, html, setAttributes, svg, whenChanged, widthOf } from "../kit/dom.js";
+import { box, disc, label, layer, path } from "../kit/layer.js";
 import { TAU, alike, clamp, inverseFrequencies } from "../kit/math.js";
 import { prefersReducedMotion } from "../kit/motion.js";
 import { mount } from "../kit/mount.js";
@@ -14,33 +15,23 @@ const WORDS = {
     dials: "The hands at this position, fastest first; arrow keys choose a pair",
     strip: "Wavelength of every pair on a logarithmic axis, against the context",
     completes: "completes a turn within the context",
-    never: "never does; shaded: how far it gets",
+    short: "never does; shaded: how far it gets",
     rows: "on the left: the number of a row's first pair",
     position: "position, tokens",
-    rotaryDim: "rotary_dim, two per hand",
-    base: "base",
-    context: "context, tokens",
-    play: "play",
-    pause: "pause",
-    step: "one token on",
+    shape: { base: "base", context: "context, tokens", rotaryDim: "rotary_dim, two per hand" },
+    player: { play: "play", pause: "pause", step: "one token on" },
     presets: { roformer: "RoFormer", llama3: "Llama 3", llama3_old_base: "Llama 3 with base 10 000" },
-    lesson: "Within {context} tokens, <b>{never} of {pairs}</b> hands never complete a turn: pairs {first} to {last}.",
-    lessonOne: "Within {context} tokens, <b>1 of {pairs}</b> hands never completes a turn: pair {first}.",
-    lessonNone: "Within {context} tokens, <b>every hand</b> completes a turn: {pairs} of {pairs}.",
+    lessons: {
+      none: "Within {context} tokens, <b>every hand</b> completes a turn: {pairs} of {pairs}.",
+      one: "Within {context} tokens, <b>1 of {pairs}</b> hands never completes a turn: pair {first}.",
+      many: "Within {context} tokens, <b>{never} of {pairs}</b> hands never complete a turn: pairs {first} to {last}.",
+    },
     pair: "Pair {index}",
     dial: "pair {index}, wavelength {wavelength} tokens, {turns} turns in the context",
-    inverseFrequency: "turn per token",
-    wavelength: "wavelength",
-    turns: "turns in context",
-    angle: "hand now at",
-    radians: "{value} rad",
-    tokens: "{value} tokens",
-    pairs: "hands (pairs)",
-    fastest: "fastest wavelength",
-    slowest: "slowest wavelength",
-    neverCount: "short of a turn",
-    neverRange: "these pairs",
-    none: "none",
+    units: { radians: "{value} rad", tokens: "{value} tokens" },
+    one: { frequency: "turn per token", wavelength: "wavelength", turns: "turns in context", angle: "hand now at" },
+    all: { pairs: "hands (pairs)", fastest: "fastest wavelength", slowest: "slowest wavelength" },
+    never: { count: "short of a turn", range: "these pairs", none: "none" },
     contextLine: "context",
     axis: "wavelength, tokens",
   },
@@ -54,11 +45,16 @@ export function neverTurn(inverse, context) {
   return inverse.flatMap((frequency, i) => (TAU / frequency > context ? [i] : []));
 }
 
-// Eight dials in a row, more where there are many and the room is wide.
+// The dials share one box, of a height that their number leaves alone, or what stands below would
+// move with a slider: as many columns as let them be largest.
 export function gridShape(count, width) {
-  const columns = width < 420 || count <= 32 ? 8 : count <= 64 ? 10 : 16;
-  const radius = Math.min(26, (width - GUTTER) / columns / 2 - 4);
-  return { columns, radius, cell: 2 * radius + 8 };
+  const [across, height] = [width - GUTTER, width < 420 ? 300 : 240];
+  const shapes = Array.from({ length: count }, (_, i) => {
+    const [columns, rows] = [i + 1, Math.ceil(count / (i + 1))];
+    const pitch = [across / columns, height / rows];
+    return { columns, rows, height, pitch, radius: Math.min(46, Math.min(...pitch) / 2 - 4) };
+  });
+  return shapes.reduce((best, shape) => (shape.radius >= best.radius ? shape : best));
 }
 
 // Slow at first, so that the fast hands are seen; then ever faster, so that the slow ones are.
@@ -76,54 +72,40 @@ export function decadeTicks(low, high) {
   return ticks;
 }
 
-// Clock faces around centers: each part of all of them is one path, or there were hundreds to write.
-function clockFaces(parent) {
-  const layer = svg("g", { class: "rope-faces", "aria-hidden": "true" }, parent);
-  const path = (name) => svg("path", { class: name }, layer);
-  const [swept, rims, neverRims] = ["rope-swept", "rope-rim", "rope-rim rope-never"].map(path);
-  const [hands, hubs, neverHubs] = ["rope-hand", "rope-hub", "rope-hub rope-never"].map(path);
-  const put = (node, faces, draw) => setAttributes(node, { d: faces.map(draw).join("") });
-  const hubOf = (radius) => clamp(radius * 0.14, 2, 4);
-  return {
-    layer,
-    // `share` is how far a hand gets, in turns.
-    drawFaces(faces, radius) {
-      const disc =
-        (r) =>
-        ({ x, y }) =>
-          sectorPath(x, y, r, 0, -TAU);
-      const [never, others] = [faces.filter((face) => face.never), faces.filter((face) => !face.never)];
-      put(swept, faces, ({ x, y, share }) => sectorPath(x, y, radius - 1, 0, TAU * Math.min(1, share)));
-      put(rims, others, disc(radius));
-      put(neverRims, never, disc(radius));
-      put(hubs, others, disc(hubOf(radius)));
-      put(neverHubs, never, disc(hubOf(radius)));
-    },
-    drawHands(centers, radius, angles) {
-      put(hands, centers, ({ x, y }, i) => {
-        const [c, s] = [Math.cos(angles[i]), Math.sin(angles[i])];
-        return polylinePath([hubOf(radius), radius * 0.8].map((r) => [x + r * c, y - r * s]));
-      });
-    },
-  };
+// Clock faces: each part of all of them is one path, or there were hundreds to write. `share` is how
+// far a hand gets, in turns; hands with their hubs are apart, since they alone move with the position.
+function faceShapes(faces, radius) {
+  const swept = faces.map(({ x, y, share }) => sectorPath(x, y, radius - 1, 0, TAU * Math.min(1, share)));
+  return [path("rope-swept", swept.join("")), ...ringShapes("rope-rim", faces, radius)];
+}
+
+function handShapes(faces, radius, angles) {
+  const hub = clamp(radius * 0.14, 2, 4);
+  const hands = faces.map(({ x, y }, i) => {
+    const [c, s] = [Math.cos(angles[i]), Math.sin(angles[i])];
+    return polylinePath([hub, radius * 0.8].map((r) => [x + r * c, y - r * s]));
+  });
+  return [path("rope-hand", hands.join("")), ...ringShapes("rope-hub", faces, hub)];
+}
+
+function ringShapes(name, faces, radius) {
+  const rings = (some) => some.map(({ x, y }) => sectorPath(x, y, radius, 0, -TAU)).join("");
+  const [never, others] = [faces.filter((face) => face.never), faces.filter((face) => !face.never)];
+  return [path(name, rings(others)), path(`${name} rope-never`, rings(never))];
 }
 
 // A face that stands alone, with its ground.
-function singleFace(picture, x, y, radius) {
-  svg("circle", { class: "rope-dial-back", cx: x, cy: y, r: radius }, picture);
-  const faces = clockFaces(picture);
-  return (share, never, angle) => {
-    faces.drawFaces([{ x, y, share, never }], radius);
-    faces.drawHands([{ x, y }], radius, [angle]);
-  };
+function singleFace([x, y], radius, share, never, angle) {
+  const faces = [{ x, y, share, never }];
+  return [disc("rope-dial-back", [x, y], radius), ...faceShapes(faces, radius), ...handShapes(faces, radius, [angle])];
 }
 
 // All hands, as radios; `focus` holds the one that is { chosen }, and the one that is { hovered }.
 function dialGrid(words, focus, redraw) {
   const picture = svg("svg", { role: "radiogroup", "aria-label": words.dials, "data-control": "pair" });
-  const drawRows = svgTexts(svg("g", { "aria-hidden": "true" }, picture), "", "end");
-  const faces = clockFaces(picture);
-  const dials = [];
+  const [paintRows, paintDials] = [layer(picture), layer(picture)];
+  const above = svg("g", { class: "rope-faces", "aria-hidden": "true" }, picture);
+  const [paintFaces, paintHands] = [layer(above), layer(above)];
   let shape = null;
   const note = (changes) => {
     Object.assign(focus, changes);
@@ -131,61 +113,53 @@ function dialGrid(words, focus, redraw) {
   };
   const pick = (chosen, changes = {}) => {
     note({ chosen, ...changes });
-    dials[chosen].focus();
+    picture.querySelector(`[data-pair="${chosen}"]`).focus();
   };
+  // What a pointer or the focus meets: a pair, or none (null).
+  const met = (type, heed) =>
+    picture.addEventListener(type, ({ target }) => {
+      const dial = target.closest("[data-pair]");
+      heed(dial && Number(dial.dataset.pair));
+    });
+  met("click", (index) => index !== null && pick(index));
+  met("focusin", (index) => index !== null && note({ chosen: index }));
+  met("pointerover", (hovered) => note({ hovered }));
+  picture.addEventListener("pointerleave", () => note({ hovered: null }));
   arrowKeys(picture, {
     current: () => focus.chosen,
-    count: () => shape.centers.length,
+    count: () => shape.faces.length,
     columns: () => shape.columns,
     pick: (index) => pick(index, { hovered: null }),
   });
 
-  function addDial(index) {
-    const names = { class: "rope-dial", role: "radio", "data-report": "hand", "data-pair": index };
-    const dial = svg("g", { ...names, ...OWN_KEYS });
-    for (const name of ["rope-halo", "rope-dial-back"]) svg("circle", { class: name }, dial);
-    dial.addEventListener("click", () => pick(index));
-    dial.addEventListener("focus", () => note({ chosen: index }));
-    dial.addEventListener("pointerenter", () => note({ hovered: index }));
-    dial.addEventListener("pointerleave", () => note({ hovered: null }));
-    faces.layer.before(dial);
-    dials.push(dial);
-  }
-
-  const place = whenChanged((count, width) => {
-    const { columns, radius, cell } = gridShape(count, width);
-    const height = Math.ceil(count / columns) * cell;
-    setAttributes(picture, { viewBox: `0 0 ${width} ${height}`, height });
-    const middle = (row) => (row + 0.5) * cell;
-    const rows = Array.from({ length: Math.ceil(count / columns) }, (_, row) => row);
-    drawRows(rows.map((row) => [String(row * columns), { x: GUTTER - 8, y: middle(row) + 4 }]));
-    while (dials.length < count) addDial(dials.length);
-    const centers = dials.map((dial, i) => {
-      const [x, y] = [GUTTER + middle(i % columns), middle(Math.floor(i / columns))];
-      dial.style.display = i < count ? "" : "none";
-      [radius + 2.5, radius].forEach((r, part) => setAttributes(dial.children[part], { cx: x, cy: y, r }));
-      return { x, y };
-    });
-    return { columns, radius, centers: centers.slice(0, count) };
-  });
-
   // What does not move with the position.
-  const drawFaces = whenChanged((inverse, context, width) => {
-    shape = place(inverse.length, width);
-    const shares = inverse.map((frequency) => (context * frequency) / TAU);
-    const parts = shape.centers.map((at, i) => ({ ...at, share: shares[i], never: TAU / inverse[i] > context }));
-    faces.drawFaces(parts, shape.radius);
-    inverse.forEach((frequency, index) => {
-      const said = { index, wavelength: formatQuantity(TAU / frequency), turns: formatQuantity(shares[index]) };
-      setAttributes(dials[index], { "aria-label": fill(words.dial, said) });
+  const place = whenChanged((inverse, context, width) => {
+    const { columns, rows, height, pitch, radius } = gridShape(inverse.length, width);
+    const center = (i) => [GUTTER + ((i % columns) + 0.5) * pitch[0], (Math.floor(i / columns) + 0.5) * pitch[1]];
+    const faces = inverse.map((frequency, index) => {
+      const [[x, y], share, wavelength] = [center(index), (context * frequency) / TAU, TAU / frequency];
+      const said = { index, wavelength: formatQuantity(wavelength), turns: formatQuantity(share) };
+      const rings = [disc("rope-halo", [x, y], radius + 2.5), disc("rope-dial-back", [x, y], radius)];
+      return { x, y, share, never: wavelength > context, said: fill(words.dial, said), rings };
     });
+    const firsts = Array.from({ length: rows }, (_, row) => row * columns);
+    const names = firsts.map((first) => label("", GUTTER - 8, center(first)[1] + 4, String(first), "end"));
+    setAttributes(picture, { viewBox: `0 0 ${width} ${height}`, height });
+    paintRows([["g", { "aria-hidden": "true" }, names]]);
+    paintFaces(faceShapes(faces, radius));
+    return { columns, radius, faces };
   });
 
   function draw({ inverse, context, angles }, width) {
-    drawFaces(inverse, context, width);
-    faces.drawHands(shape.centers, shape.radius, angles);
-    angles.forEach((angle, i) => setAttributes(dials[i], { "data-value": angle }));
-    markChosen(dials, focus.chosen);
+    shape = place(inverse, context, width);
+    const fixed = { class: "rope-dial", role: "radio", "data-report": "hand", ...OWN_KEYS };
+    const dials = shape.faces.map(({ said, rings }, i) => {
+      const chosen = i === focus.chosen;
+      const now = { "data-value": angles[i], "aria-checked": chosen, tabindex: chosen ? 0 : -1 };
+      return ["g", { ...fixed, "data-pair": i, "aria-label": said, ...now }, rings];
+    });
+    paintDials(dials);
+    paintHands(handShapes(shape.faces, shape.radius, angles));
   }
   return { node: picture, draw };
 }
@@ -193,47 +167,34 @@ function dialGrid(words, focus, redraw) {
 // The wavelengths of all pairs on a logarithmic axis.
 function wavelengthStrip(words) {
   const picture = svg("svg", { role: "img", "aria-label": words.strip });
-  const shade = svg("rect", { class: "rope-beyond", y: 16, height: 40, rx: 4 }, picture);
-  const path = (name) => svg("path", { class: name }, picture);
-  const axis = path("rope-axis");
-  const drawTicks = svgTexts(svg("g", {}, picture), "", "middle");
-  const waves = svg("g", {}, picture);
-  const contextLine = path("rope-context-line");
-  const contextLabel = svgText(picture, "rope-context-label");
-  const chosenWave = svg("circle", { class: "rope-wave-chosen", r: 7.5, cy: 36 }, picture);
-  const title = setAttributes(svgText(picture, "", "end", words.axis), { y: 89 });
+  const paint = layer(picture);
 
-  const place = whenChanged((wavelengths, context, width) => {
+  function draw({ wavelengths, context, pair }, width) {
     const low = Math.min(4, context, ...wavelengths) * 0.8;
     const high = Math.max(context, ...wavelengths) * 1.6;
     const scale = linearScale(Math.log10(low), Math.log10(high), 10, width - 10);
     const along = (wavelength) => scale(Math.log10(wavelength));
     const powers = decadeTicks(low, high);
-    setAttributes(picture, { viewBox: `0 0 ${width} 92`, height: 92 });
-    setAttributes(axis, { d: [`M0 56H${width}`, ...powers.map((power) => `M${scale(power)} 56v5`)].join("") });
     const nameOf = (power) => (power < 4 && power >= 0 ? formatQuantity(10 ** power) : `10${superscript(power)}`);
-    drawTicks(powers.map((power) => [nameOf(power), { x: scale(power), y: 73 }]));
     const spacing = Math.abs(along(wavelengths[0]) - along(wavelengths.at(-1))) / wavelengths.length;
-    while (waves.childElementCount < wavelengths.length) svg("circle", { cy: 36 }, waves);
-    [...waves.children].forEach((wave, i) => {
-      wave.style.display = i < wavelengths.length ? "" : "none";
-      if (i >= wavelengths.length) return;
-      const type = wavelengths[i] > context ? "rope-wave-never" : "rope-wave";
-      setAttributes(wave, { cx: along(wavelengths[i]), r: clamp(spacing * 0.42, 2, 4.2), class: type });
-    });
+    const waveOf = (wavelength) => {
+      const type = wavelength > context ? "rope-wave-never" : "rope-wave";
+      return disc(type, [along(wavelength), 36], clamp(spacing * 0.42, 2, 4.2));
+    };
     const line = along(context);
-    const atEnd = line > width / 2;
-    setAttributes(shade, { x: line, width: Math.max(0, width - line) });
-    setAttributes(contextLine, { d: `M${line} 16V60` });
-    setText(contextLabel, `${words.contextLine} ${formatQuantity(context)}`);
-    setAttributes(contextLabel, { x: line + (atEnd ? -2 : 2), y: 12, "text-anchor": atEnd ? "end" : "start" });
-    setAttributes(title, { x: width });
-    return along;
-  });
-
-  function draw({ wavelengths, context, pair }, width) {
-    const along = place(wavelengths, context, width);
-    setAttributes(chosenWave, { cx: along(wavelengths[pair]) });
+    const [aside, anchor] = line > width / 2 ? [-2, "end"] : [2, "start"];
+    const said = `${words.contextLine} ${formatQuantity(context)}`;
+    setAttributes(picture, { viewBox: `0 0 ${width} 92`, height: 92 });
+    paint([
+      box("rope-beyond", [line, 16, Math.max(0, width - line), 40], { rx: 4 }),
+      path("rope-axis", [`M0 56H${width}`, ...powers.map((power) => `M${scale(power)} 56v5`)].join("")),
+      ...powers.map((power) => label("", scale(power), 73, nameOf(power), "middle")),
+      ["g", {}, wavelengths.map(waveOf)],
+      path("rope-context-line", `M${line} 16V60`),
+      label("rope-context-label", line + aside, 12, said, anchor),
+      disc("rope-wave-chosen", [along(wavelengths[pair]), 36], 7.5),
+      label("", width, 89, words.axis, "end"),
+    ]);
   }
   return { node: picture, draw };
 }
@@ -241,28 +202,34 @@ function wavelengthStrip(words) {
 // One hand at large, with the way it turns, and its numbers.
 function detail(numbers, heading) {
   const picture = svg("svg", { viewBox: "0 0 132 132", "aria-hidden": "true" });
-  const face = singleFace(picture, 66, 66, 46);
-  svg("path", { class: "rope-direction", d: polylinePath(spiralPoints(66, 66, 59, 0.12, 1.2)) }, picture);
-  svg("path", { class: "rope-direction-head", d: arcHeadPath(spiralPoints(66, 66, 59, 0.12, 1.32)) }, picture);
-  svg("path", { class: "rope-direction", d: "M112 66H119" }, picture);
-  setAttributes(svgText(picture, "", "start", "0"), { x: 122, y: 70 });
-  const facts = html("div", { class: "rope-facts" }, ...numbers);
-  const node = html("div", { class: "rope-detail" }, picture, html("div", {}, heading, facts));
+  const paint = layer(picture);
+  const spiral = (end) => spiralPoints(66, 66, 59, 0.12, end);
+  const direction = [
+    path("rope-direction", polylinePath(spiral(1.2))),
+    path("rope-direction-head", arcHeadPath(spiral(1.32))),
+    path("rope-direction", "M112 66H119"),
+    label("", 122, 70, "0"),
+  ];
   return {
-    node,
-    draw: (state) => face(state.pair_turns, state.pair_wavelength > state.context, state.pair_angle),
+    node: div("rope-detail", picture, html("div", {}, heading, div("rope-facts", ...numbers))),
+    draw: ({ context, pair_turns, pair_wavelength, pair_angle }) =>
+      paint([...singleFace([66, 66], 46, pair_turns, pair_wavelength > context, pair_angle), ...direction]),
   };
 }
 
 function legend(words) {
-  const face = (share) => {
+  const item = (said, share) => {
     const picture = svg("svg", { viewBox: "0 0 22 22", "aria-hidden": "true" });
-    singleFace(picture, 11, 11, 9)(share, share < 1, 0.9);
-    return picture;
+    layer(picture)(singleFace([11, 11], 9, share, share < 1, 0.9));
+    return html("li", {}, picture, said);
   };
-  const item = (...content) => html("li", {}, ...content);
-  const items = [item(face(1), words.completes), item(face(0.35), words.never), item(words.rows)];
-  return html("ul", { class: "rope-legend" }, ...items);
+  return html(
+    "ul",
+    { class: "rope-legend" },
+    item(words.completes, 1),
+    item(words.short, 0.35),
+    html("li", {}, words.rows),
+  );
 }
 
 // The clock runs on from a position, and from the beginning where it has run out.
@@ -310,26 +277,27 @@ function survey({ rotary_dim, base, context, position }, focus) {
   };
 }
 
-function numbersOf(words, readouts, until) {
+function numbersOf(words, { readouts, show }, until) {
   const format = formatQuantity;
-  const tokens = (value) => fill(words.tokens, { value: format(value) });
-  const radians = (value) => fill(words.radians, { value: format(value) });
+  const tokens = (value) => fill(words.units.tokens, { value: format(value) });
+  const radians = (value) => fill(words.units.radians, { value: format(value) });
   const share = ({ never_turn_count: count, num_pairs }) => [count, `${count} / ${num_pairs}`];
-  const pairOrNone = (first) => (Number.isNaN(first) ? words.none : String(first));
+  const pairOrNone = (first) => (Number.isNaN(first) ? words.never.none : String(first));
   return {
     all: readouts({
-      num_pairs: { label: words.pairs, format },
-      wavelength_fastest: { label: words.fastest, format: tokens },
-      wavelength_slowest: { label: words.slowest, format: tokens },
-      never_turn_count: { label: words.neverCount, value: share },
-      never_turn_first: { label: words.neverRange, format: pairOrNone, more: [until] },
+      num_pairs: { label: words.all.pairs, format },
+      wavelength_fastest: { label: words.all.fastest, format: tokens },
+      wavelength_slowest: { label: words.all.slowest, format: tokens },
+      never_turn_count: { label: words.never.count, value: share },
+      never_turn_first: { label: words.never.range, format: pairOrNone, more: [until] },
     }),
     ofPair: readouts({
-      pair_inv_freq: { label: words.inverseFrequency, format: radians },
-      pair_wavelength: { label: words.wavelength, format: tokens },
-      pair_turns: { label: words.turns, format },
-      pair_angle: { label: words.angle, format: (angle) => formatAngle(angle, 0) },
+      pair_inv_freq: { label: words.one.frequency, format: radians },
+      pair_wavelength: { label: words.one.wavelength, format: tokens },
+      pair_turns: { label: words.one.turns, format },
+      pair_angle: { label: words.one.angle, format: (angle) => formatAngle(angle, 0) },
     }),
+    heading: show("pair", ({ pair }) => [pair, fill(words.pair, { index: pair })]),
   };
 }
 
@@ -346,7 +314,7 @@ function controlsOf({ words, set, commit, play, playing, sliders, buttons }, pre
     { label: words.presets[name] ?? name, pressed: has(values), onClick: visit(values) },
   ];
   const script = running(commit);
-  const playLabel = () => (playing() ? words.pause : prefersReducedMotion() ? words.step : words.play);
+  const playLabel = () => words.player[playing() ? "pause" : prefersReducedMotion() ? "step" : "play"];
   const format = formatQuantity;
   const [position, ...shape] = sliders({
     position: {
@@ -354,12 +322,12 @@ function controlsOf({ words, set, commit, play, playing, sliders, buttons }, pre
       limit: (state) => Math.max(state.context, state.position),
       format: (at) => format(Math.round(at * 10) / 10),
     },
-    base: { label: words.base, tone: "angle", min: 1, max: 7, ...IN_POWERS_OF_TEN, format },
+    base: { label: words.shape.base, tone: "angle", min: 1, max: 7, ...IN_POWERS_OF_TEN, format },
     context: {
-      ...{ label: words.context, tone: "neutral", min: 4, max: 20, ...IN_POWERS_OF_TWO, format },
+      ...{ label: words.shape.context, tone: "neutral", min: 4, max: 20, ...IN_POWERS_OF_TWO, format },
       onInput: (context) => set((state) => ({ context, position: Math.min(state.position, context) })),
     },
-    rotary_dim: { label: words.rotaryDim, tone: "neutral", min: 2, max: 2 * MAX_PAIRS, step: 2, format },
+    rotary_dim: { label: words.shape.rotaryDim, tone: "neutral", min: 2, max: 2 * MAX_PAIRS, step: 2, format },
   });
   return {
     ...{ position, shape },
@@ -369,31 +337,25 @@ function controlsOf({ words, set, commit, play, playing, sliders, buttons }, pre
 }
 
 function build({ words, model, redraw, lesson, ...tools }) {
-  const { readouts, show } = tools;
   const focus = { chosen: null, hovered: null };
-  const grid = dialGrid(words, focus, redraw);
-  const strip = wavelengthStrip(words);
+  const [grid, strip] = [dialGrid(words, focus, redraw), wavelengthStrip(words)];
   const lastNever = ({ never_turn_last: last }) => [last, Number.isNaN(last) ? "" : String(last)];
-  const until = html("span", { class: "rope-until" }, "–", show("never_turn_last", lastNever));
-  const numbers = numbersOf(words, readouts, until);
-  const heading = show("pair", ({ pair }) => [pair, fill(words.pair, { index: pair })]);
-  const one = detail(numbers.ofPair, html("p", { class: "rope-heading" }, heading));
+  const until = html("span", { class: "rope-until" }, "–", tools.show("never_turn_last", lastNever));
+  const numbers = numbersOf(words, tools, until);
+  const one = detail(numbers.ofPair, html("p", { class: "rope-heading" }, numbers.heading));
   const controls = controlsOf({ words, ...tools }, model.get("presets"), focus);
-  const dialBox = html("div", {}, grid.node);
-  const stripBox = html("div", { class: "rope-strip" }, strip.node);
+  const [dialBox, stripBox] = [html("div", {}, grid.node), div("rope-strip", strip.node)];
   lesson.classList.add("rope-lesson-short");
   return {
-    node: html(
-      "div",
-      { class: "rope-frame" },
-      html("div", { class: "rope-row rope-row-first" }, ...controls.presets),
+    node: div(
+      "rope-frame",
+      div("rope-row rope-row-first", ...controls.presets),
       lesson,
-      // Above the dials, whose rows come and go: a slider must not run away from the hand on it.
-      html("div", { class: "rope-controls" }, ...controls.shape),
-      html("div", { class: "rope-play" }, controls.position, ...controls.player),
-      html("div", { class: "rope-clocks" }, html("div", {}, legend(words), dialBox), one.node),
+      div("rope-controls", ...controls.shape),
+      div("rope-play", controls.position, ...controls.player),
+      div("rope-clocks", html("div", {}, legend(words), dialBox), one.node),
       stripBox,
-      html("div", { class: "rope-readouts" }, ...numbers.all),
+      div("rope-readouts", ...numbers.all),
     ),
     measure: () => ({ dials: widthOf(dialBox, 200, 800), strip: widthOf(stripBox, 200, 800) }),
     derive: (state) => survey(state, focus),
@@ -403,19 +365,13 @@ function build({ words, model, redraw, lesson, ...tools }) {
       one.draw(state);
       until.hidden = state.never_turn_count < 2;
     },
-    lesson: ({
-      context,
-      never_turn_count: never,
-      num_pairs: pairs,
-      never_turn_first: first,
-      never_turn_last: last,
-    }) => {
-      const sentence = [words.lessonNone, words.lessonOne][never] ?? words.lesson;
-      return fill(sentence, { context: formatQuantity(context), ...{ never, pairs, first, last } });
+    lesson({ context, num_pairs: pairs, never_turn_count: never, never_turn_first: first, never_turn_last: last }) {
+      const kind = ["none", "one"][never] ?? "many";
+      return fill(words.lessons[kind], { context: formatQuantity(context), never, pairs, first, last });
     },
   };
 }
 
-const render = mount({ words: WORDS, traits: ["rotary_dim", "base", "context", "position"], build });
+const traits = ["rotary_dim", "base", "context", "position"];
 
-export default { render };
+export default { render: mount({ words: WORDS, traits, build }) };

@@ -35,16 +35,18 @@ test("a played clock starts where it stands, never jumps and speeds up", () => {
   }
 });
 
-test("dials fit the width that they are given", () => {
-  for (const [count, width] of [
-    [32, 316],
-    [64, 316],
-    [32, 500],
-    [64, 500],
-    [128, 500],
-  ]) {
-    const { columns, cell, radius } = widget.gridShape(count, width);
-    assert.ok(columns * cell <= width && radius >= 10, `${count} in ${width}`);
+test("dials fit a box that is as high for any number of them", () => {
+  for (const width of [200, 286, 336, 500, 800]) {
+    const heights = new Set();
+    for (let count = 1; count <= 128; count += 1) {
+      const { columns, rows, height, pitch, radius } = widget.gridShape(count, width);
+      assert.ok(columns * rows >= count && columns * (rows - 1) < count, `${count} in ${width}`);
+      assert.ok(columns * pitch[0] < width && rows * pitch[1] <= height + 1e-9, `${count} in ${width}`);
+      assert.ok(2 * radius < Math.min(...pitch), `${count} overlap in ${width}`);
+      if (width >= 286) assert.ok(radius > 7.5, `${count} in ${width}: ${radius}`);
+      heights.add(height);
+    }
+    assert.equal(heights.size, 1);
   }
 });
 

@@ -13,7 +13,7 @@ export const IN_POWERS_OF_TEN = {
 };
 export const IN_POWERS_OF_TWO = { toInput: (value) => Math.log2(value), fromInput: (power) => 2 ** power };
 
-export function slider({ name, label, tone, min, max, step = 1, toInput, fromInput, format, onInput }) {
+export function slider({ name, label, tone, min = 0, max, step = 1, toInput, fromInput, format = String, onInput }) {
   const input = html("input", { type: "range", min, max, step, "data-control": name, ...OWN_KEYS });
   const value = html("span", { class: "rope-value", "data-report": name });
   const words = html("span", {}, label);

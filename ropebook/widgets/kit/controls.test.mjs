@@ -75,3 +75,11 @@ test("a report without a number says that it is busy, and reports nothing", () =
   part.update(2, "2");
   assert.deepEqual([part.node.dataset.value, part.node.ariaBusy], [2, null]);
 });
+
+test("a slider begins at 0 and shows its number as it is, unless told", () => {
+  fakePage();
+  const { node, input, update } = controls.slider({ name: "pair", label: "pair", tone: "angle", max: 8 });
+  update(2);
+  assert.deepEqual([input.getAttribute("min"), input.style["--filled"]], ["0", "25.00%"]);
+  assert.equal(node.find("data-report", "pair").textContent, "2");
+});

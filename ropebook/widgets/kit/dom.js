@@ -84,16 +84,6 @@ export function arrow(parent, className) {
   };
 }
 
-export function vectorLabel(parent, className, letter) {
-  const text = svg("text", { class: `rope-vector-label ${className}`, "text-anchor": "middle" }, parent);
-  svg("tspan", {}, text).textContent = letter;
-  const index = svg("tspan", { class: "rope-index", dy: 4 }, text);
-  return (x, y, subscript, shown = true) => {
-    setAttributes(text, { x, y: y + 5, visibility: shown ? "visible" : "hidden" });
-    setText(index, subscript);
-  };
-}
-
 export function widgetRoot(title, ...children) {
   return html("div", { class: "rope-widget", role: "group", "aria-label": title }, ...children);
 }

@@ -56,6 +56,12 @@ export function makeParts({ set, play, playing, reset }) {
     return part.node;
   };
 
+  // A point as its two numbers, of which each is reported.
+  const showPoint = (name, value, { tone }) => {
+    const [x, y] = ["x", "y"].map((axis, i) => show(`${name}_${axis}`, (state) => value(state)[i]));
+    return html("span", { class: `rope-tone-${tone}` }, "(", x, ", ", y, ")");
+  };
+
   const text = (value, tag = "span", attributes = {}) => {
     const node = html(tag, attributes);
     shown.push((state) => setText(node, value(state)));
@@ -76,10 +82,12 @@ export function makeParts({ set, play, playing, reset }) {
       show,
       text,
       // Numbers with their names, a text or that of a state; what stands behind a number is in `more`.
+      // `point(state)` in place of a value is two numbers.
       readouts: (table) =>
-        each(table, (name, { label, value, more = [], ...options }) =>
-          readout(typeof label === "function" ? text(label) : label, show(name, value, options), ...more),
-        ),
+        each(table, (name, { label, value, point, more = [], ...options }) => {
+          const shownHere = point ? showPoint(name, point, options) : show(name, value, options);
+          return readout(typeof label === "function" ? text(label) : label, shownHere, ...more);
+        }),
     },
     update: (state) => {
       for (const bring of shown) bring(state);

@@ -112,3 +112,11 @@ test("numbers stand behind their names, and take the state's of their own name",
   update({ score: 1.5, m: 4 });
   assert.equal(named.textContent, "half of 42");
 });
+
+test("a point is two numbers, and reports each", () => {
+  const { update, readouts } = parts();
+  const [tip] = readouts({ tip: { label: "tip", point: ({ at }) => at, tone: "q" } });
+  update({ at: [1, -2] });
+  assert.equal(tip.textContent, "tip(1.00, −2.00)");
+  assert.equal(tip.find("data-report", "tip_y").dataset.value, -2);
+});

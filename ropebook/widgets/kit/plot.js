@@ -1,62 +1,68 @@
 // The two grounds on which most pictures are drawn: a square plane, and a curve over a distance.
-import { resize, setAttributes, setText, svg, svgText } from "./dom.js";
+import { resize, setAttributes } from "./dom.js";
+import { disc, label, layer, path } from "./layer.js";
 import { clamp } from "./math.js";
-import { formatNumber } from "./text.js";
+import { formatNumber, whole } from "./text.js";
 
 export function linearScale(from, to, start, end) {
   return (value) => start + ((value - from) / (to - from)) * (end - start);
 }
 
 // A plane from -extent to extent both ways, with lines at whole numbers. `resize(size)` returns
-// { middle, unit, at }: pixels of the origin, of a length of 1, and of a point.
+// { middle, origin, unit, at }: pixels of the origin, of a length of 1, and of a point; `toPoint` goes
+// back, from a place in the picture as it is now.
 export function squarePlane(picture, extent) {
-  const grid = svg("path", { class: "rope-grid" }, picture);
-  const axes = svg("path", { class: "rope-axis" }, picture);
+  const draw = layer(picture);
   const lines = Array.from({ length: 2 * Math.floor(extent) + 1 }, (_, i) => i - Math.floor(extent)).filter(Boolean);
+  let now = null;
   return {
+    toPoint: (x, y) => [(x - now.middle) / now.unit, (now.middle - y) / now.unit],
     resize(size) {
       const [middle, unit] = [size / 2, size / (2 * extent)];
       resize(picture, size, size);
-      setAttributes(grid, {
-        d: lines.map((v) => `M${middle + v * unit} 0V${size}M0 ${middle - v * unit}H${size}`).join(""),
-      });
-      setAttributes(axes, { d: `M${middle} 0V${size}M0 ${middle}H${size}` });
-      return { size, middle, unit, at: ([x, y]) => [middle + x * unit, middle - y * unit] };
+      const grid = lines.map((v) => `M${middle + v * unit} 0V${size}M0 ${middle - v * unit}H${size}`);
+      draw([path("rope-grid", grid.join("")), path("rope-axis", `M${middle} 0V${size}M0 ${middle}H${size}`)]);
+      const at = ([x, y]) => [middle + x * unit, middle - y * unit];
+      return (now = { size, middle, origin: [middle, middle], unit, at });
     },
   };
 }
 
-const EDGE = { top: 34, left: 34, foot: 40 };
+// A part of a picture with curves in it: its edges in pixels, the values at its foot and its top, and
+// the scale along it, which parts above each other share. It gives the other scale, and what stands
+// behind curves: lines at places and at levels, and their numbers.
+export function panel({ left, right, top, bottom, low, high, toX }) {
+  const toY = linearScale(low, high, bottom, top);
+  return {
+    ...{ top, bottom, low, high, toX, toY },
+    at: (place, value) => [toX(place), toY(value)],
+    uprights: (places, below = 0) => places.map((at) => `M${toX(at)} ${top}V${bottom + below}`).join(""),
+    levels: (values) => values.map((value) => `M${left} ${toY(value)}H${right}`).join(""),
+    numbersAlong: (places, format, y = bottom + 16) => places.map((at) => label("", toX(at), y, format(at), "middle")),
+    numbersUp: (values, format, x = left - 6) =>
+      values.map((value) => label("", x, toY(value) + 4, format(value), "end")),
+  };
+}
 
 // The axes of a score over a distance (or a position) at `ticks`, with levels -1, 0 and 1 times a
 // level. `resize({ width, height, level })` returns the scales { toX, toY, bottom }.
 export function scoreAxes(picture, { from, to, ticks, right, titleX, titleY }) {
-  const grid = svg("path", { class: "rope-grid" }, picture);
-  const axis = svg("path", { class: "rope-axis" }, picture);
-  const parts = [1, 0, -1].map((part) => ({ part, text: svgText(picture, "", "end") }));
-  const marks = ticks.map((at) => ({ at, text: svgText(picture, "", "middle", formatNumber(at, 0)) }));
-  const along = svgText(picture, "rope-axis-title", "middle", titleX);
-  const up = svgText(picture, "rope-axis-title rope-tone-score", "start", titleY);
+  const draw = layer(picture);
   return {
     resize({ width, height, level }) {
-      const { top, left, foot } = EDGE;
-      const [bottom, end] = [height - foot, width - right];
+      const [left, end, bottom] = [34, width - right, height - 40];
       const toX = linearScale(from, to, left, end);
-      const toY = linearScale(-level, level, bottom, top);
+      const axes = panel({ left, right: end, top: 34, bottom, low: -level, high: level, toX });
       setAttributes(picture, { viewBox: `0 0 ${width} ${height}`, height });
-      const uprights = ticks.map((at) => `M${toX(at)} ${top}V${bottom}`);
-      setAttributes(grid, {
-        d: [...uprights, ...[1, -1].map((part) => `M${left} ${toY(part * level)}H${end}`)].join(""),
-      });
-      setAttributes(axis, { d: `M${left} ${toY(0)}H${end}M${toX(0)} ${top}V${bottom}` });
-      for (const { at, text } of marks) setAttributes(text, { x: toX(at), y: bottom + 16 });
-      for (const { part, text } of parts) {
-        setText(text, formatNumber(part * level, level < 1 ? 1 : 0));
-        setAttributes(text, { x: left - 6, y: toY(part * level) + 4 });
-      }
-      setAttributes(along, { x: (left + end) / 2, y: height - 6 });
-      setAttributes(up, { x: 8, y: 18 });
-      return { toX, toY, bottom, width };
+      draw([
+        path("rope-grid", axes.uprights(ticks) + axes.levels([level, -level])),
+        path("rope-axis", axes.levels([0]) + axes.uprights([0])),
+        ...axes.numbersUp([level, 0, -level], (value) => formatNumber(value, level < 1 ? 1 : 0)),
+        ...axes.numbersAlong(ticks, whole),
+        label("rope-axis-title", (left + end) / 2, height - 6, titleX, "middle"),
+        label("rope-axis-title rope-tone-score", 8, 18, titleY),
+      ]);
+      return { ...axes, width };
     },
   };
 }
@@ -64,18 +70,14 @@ export function scoreAxes(picture, { from, to, ticks, right, titleX, titleY }) {
 // A dot in a ring that says where a curve stands, and its number on the side that has room.
 // `reach` is the width that a number takes, `low` and `high` how far up and down it may stand.
 export function nowMarker(picture, { radius = 7, ringed = true } = {}) {
-  const ring = ringed ? [svg("circle", { class: "rope-now-ring", r: radius + 3 }, picture)] : [];
-  const dot = svg("circle", { class: "rope-now", r: radius }, picture);
+  const draw = layer(picture);
   const aside = radius + (ringed ? 8 : 5);
-  const label = svgText(picture, "rope-now-label");
   return ({ x, y, text, width, reach = 70, low = 30, high, below = -10 }) => {
-    for (const node of [dot, ...ring]) setAttributes(node, { cx: x, cy: y });
-    setText(label, text);
-    const left = x > width - reach;
-    setAttributes(label, {
-      x: x + (left ? -aside : aside),
-      y: clamp(y + below, low, high),
-      "text-anchor": left ? "end" : "start",
-    });
+    const [at, anchor] = x > width - reach ? [x - aside, "end"] : [x + aside, "start"];
+    draw([
+      ...(ringed ? [disc("rope-now-ring", [x, y], radius + 3)] : []),
+      disc("rope-now", [x, y], radius),
+      label("rope-now-label", at, clamp(y + below, low, high), text, anchor),
+    ]);
   };
 }

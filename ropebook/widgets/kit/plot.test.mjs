@@ -13,9 +13,24 @@ test("a scale is linear from end to end, either way round", () => {
 
 test("a plane has its origin in the middle, y upward, and a line at each whole number", () => {
   const picture = node("svg");
-  const { at, unit, middle } = plot.squarePlane(picture, 2.5).resize(500);
-  assert.deepEqual([unit, middle, at([1, 1])], [100, 250, [350, 150]]);
-  assert.equal(picture.children[0].attributes.d.match(/M/g).length, 8);
+  const plane = plot.squarePlane(picture, 2.5);
+  const { at, unit, origin } = plane.resize(500);
+  assert.deepEqual([unit, origin, at([1, 1]), plane.toPoint(350, 150)], [100, [250, 250], [350, 150], [1, 1]]);
+  assert.equal(picture.all()[2].attributes.d.match(/M/g).length, 8);
+});
+
+test("a panel says where places and levels are, and what stands there", () => {
+  const toX = plot.linearScale(0, 8, 30, 110);
+  const part = plot.panel({ left: 30, right: 110, top: 10, bottom: 60, low: 0, high: 5, toX });
+  assert.equal(part.uprights([0, 4]), "M30 10V60M70 10V60");
+  assert.equal(part.uprights([4], 4), "M70 10V64");
+  assert.equal(part.levels([1, 5]), "M30 50H110M30 10H110");
+  const [, along, text] = part.numbersAlong([4], (value) => `${value}!`)[0];
+  assert.deepEqual([along.x, along.y, text], [70, 76, "4!"]);
+  assert.equal(part.numbersAlong([4], String, 99)[0][1].y, 99);
+  const [, up] = part.numbersUp([5], String)[0];
+  assert.deepEqual([up.x, up.y, up["text-anchor"]], [24, 14, "end"]);
+  assert.deepEqual(part.at(4, 1), [70, 50]);
 });
 
 test("axes of a score carry the level's numbers and give its scales", () => {
@@ -30,17 +45,16 @@ test("axes of a score carry the level's numbers and give its scales", () => {
 test("the number of a marker stands where there is room", () => {
   const picture = node("svg");
   const mark = plot.nowMarker(picture);
-  const label = picture.children[2];
+  const place = () => ["x", "y", "text-anchor"].map((name) => picture.all().at(-1).attributes[name]);
   mark({ x: 50, y: 100, text: "1.00", width: 300, high: 200 });
-  assert.deepEqual([label.attributes.x, label.attributes["text-anchor"]], ["65", "start"]);
+  assert.deepEqual(place(), ["65", "90", "start"]);
   mark({ x: 280, y: 5, text: "1.00", width: 300, high: 200 });
-  assert.deepEqual([label.attributes.x, label.attributes.y, label.attributes["text-anchor"]], ["265", "30", "end"]);
+  assert.deepEqual(place(), ["265", "30", "end"]);
 });
 
 test("a marker may be smaller, and without its ring", () => {
   const picture = node("svg");
-  const mark = plot.nowMarker(picture, { radius: 6, ringed: false });
-  const [dot, label] = picture.children;
-  mark({ x: 50, y: 100, text: "1.00", width: 300, high: 200 });
-  assert.deepEqual([picture.children.length, dot.attributes.r, label.attributes.x], [2, "6", "61"]);
+  plot.nowMarker(picture, { radius: 6, ringed: false })({ x: 50, y: 100, text: "1.00", width: 300, high: 200 });
+  const [, , dot, label] = picture.all();
+  assert.deepEqual([picture.all().length, dot.attributes.r, label.attributes.x], [4, "6", "61"]);
 });

@@ -10,8 +10,8 @@ export function pickWords(table, language) {
   return table[found ?? "en"];
 }
 
-export function fill(sentence, values) {
-  return sentence.replace(/\{(\w+)\}/g, (_, name) => values[name]);
+export function fill(sentence, values, format = (value) => value) {
+  return sentence.replace(/\{(\w+)\}/g, (_, name) => format(values[name]));
 }
 
 export function formatNumber(value, digits = 2) {
@@ -20,13 +20,18 @@ export function formatNumber(value, digits = 2) {
   return Number(text) === 0 ? text.replace("-", "") : text.replace("-", "−");
 }
 
+export function whole(value) {
+  return formatNumber(value, 0);
+}
+
 export function formatQuantity(value) {
   if (!Number.isFinite(value)) return "–";
-  if (value !== 0 && Math.abs(value) < 1e-4) {
+  if (value < 0) return `−${formatQuantity(-value)}`;
+  if (value !== 0 && value < 1e-4) {
     const [mantissa, exponent] = value.toExponential(2).split("e");
     return `${mantissa}·10${superscript(Number(exponent))}`;
   }
-  if (Math.abs(value) < 100 && !Number.isInteger(value)) return String(Number(value.toPrecision(3)));
+  if (value < 100 && !Number.isInteger(value)) return String(Number(value.toPrecision(3)));
   return String(Math.round(value)).replace(/\B(?=(\d{3})+$)/g, "\u202f");
 }
 
@@ -38,6 +43,11 @@ export function superscript(integer) {
 // Whole tokens at rest, tenths while an animation passes between them.
 export function tokens(count) {
   return formatNumber(count, Math.abs(count - Math.round(count)) < 1e-9 ? 0 : 1);
+}
+
+// Says an angle in radians and in degrees, by a sentence with room for both.
+export function formatTurn(sentence) {
+  return (angle) => fill(sentence, { radians: formatNumber(angle), degrees: formatNumber(degrees(angle), 0) });
 }
 
 // An angle in radians, said in degrees.

@@ -1,4 +1,5 @@
-import { html, setAttributes, setText, svg, svgText, whenChanged, widthOf } from "../kit/dom.js";
+import { div, html, setAttributes, svg, svgText, widthOf } from "../kit/dom.js";
+import { box, label, layer, path } from "../kit/layer.js";
 import { clamp, inverseFrequencies, rotate } from "../kit/math.js";
 import { thereAndBack } from "../kit/motion.js";
 import { mount } from "../kit/mount.js";
@@ -15,22 +16,17 @@ const WORDS = {
     layoutOf: { q: "q: pairs sit", k: "k: pairs sit" },
     layouts: { interleaved: "interleaved", half: "half" },
     marks: "rad per token; filled: first of its pair",
-    bothInterleaved: "both interleaved",
-    bothHalf: "both half",
-    converted: "both half, converted",
-    oneOfEach: "one of each",
-    bothMove: "both move",
-    reset: "reset",
+    stops: {
+      interleaved: "both interleaved",
+      half: "both half",
+      converted: "both half, converted",
+      mixed: "one of each",
+    },
+    moves: { both: "both move", reset: "reset" },
     convert: "convert the vectors too",
-    n: "n, position of k",
-    distance: "distance n − m",
-    score: "score",
-    reference: "right score",
-    error: "error",
-    m: "m, position of q",
-    drift: "score moves by",
-    axisX: "n, both moving together",
-    axisY: "score",
+    places: { n: "n, position of k", m: "m, position of q", distance: "distance n − m" },
+    numbers: { score: "score", reference: "right score", error: "error", drift: "score moves by" },
+    axes: { titleX: "n, both moving together", titleY: "score" },
     right: "right",
     lessons: {
       trained:
@@ -53,17 +49,28 @@ const WORDS = {
 };
 
 const HEAD_DIM = 8;
-const LAYOUTS = ["interleaved", "half"];
 const SHIFT = 12;
 // Bars of the seats: an entry of this size reaches the edge.
 const FULL = 2;
 // Heights of the picture of the seats: room for arcs, a row of seats, and the band between the rows.
 const ROOM = { arc: 56, seat: 62, band: 54, left: 22 };
-const ROWS = { q: { top: ROOM.arc, outward: -1 }, k: { top: ROOM.arc + ROOM.seat + ROOM.band, outward: 1 } };
 const CORNERS = {
   1: [-0.88, -0.88, 0.88, -0.88, 0.88, 0.88, -0.88, 0.88],
   2: [0, -1.22, 1.22, 0, 0, 1.22, -1.22, 0],
   3: [0, -1.25, 1.25, 0.95, -1.25, 0.95],
+};
+// Where things of a row stand: its seats, the ends of its arcs and how these swing, the names of the
+// entries, and the marks and the zero lines of the bars.
+const ROWS = {
+  q: { top: ROOM.arc, arcs: -2, outward: -1, entry: ROOM.seat + 14, mark: 14, zero: 43 },
+  k: {
+    top: ROOM.arc + ROOM.seat + ROOM.band,
+    arcs: ROOM.seat + 2,
+    outward: 1,
+    entry: -5,
+    mark: ROOM.seat - 14,
+    zero: 19,
+  },
 };
 
 // Who sits where: for each seat its pair and its place in the pair, 0 or 1.
@@ -118,120 +125,81 @@ export function markPath(pair, r) {
 }
 
 // One row of seats: arcs and marks to the outside, bars and the names of entries to the inside.
-function seatRow(parent, name) {
-  const { top, outward } = ROWS[name];
-  const group = svg("g", { class: `rope-${name}` }, parent);
-  setAttributes(svgText(group, "rope-vector-label", "middle", name), { x: 9, y: top + ROOM.seat / 2 + 6 });
-  const arcs = Array.from({ length: HEAD_DIM / 2 }, () => svg("path", {}, group));
-  const seats = Array.from({ length: HEAD_DIM }, () => ({
-    box: svg("rect", { class: "rope-layout-seat", rx: 5, y: top, height: ROOM.seat }, group),
-    zero: svg("path", { class: "rope-layout-zero" }, group),
-    bar: svg("rect", { class: "rope-layout-bar" }, group),
-    mark: svg("path", {}, group),
-    pair: svgText(group, "", "middle"),
-    entry: svgText(group, "rope-layout-entry", "middle"),
-  }));
-  const zeroY = top + (outward < 0 ? 43 : 19);
-  const markY = top + (outward < 0 ? 14 : ROOM.seat - 14);
-
-  function drawArcs(layout, partners, center) {
-    const y = (outward < 0 ? top : top + ROOM.seat) + outward * 2;
-    const lift = y + (outward * (layout === "half" ? 46 : 26) * 4) / 3;
-    arcs.forEach((path, pair) => {
-      const [x1, x2] = seatsOf(layout, pair).map((seat) => center(seat).toFixed(1));
-      setAttributes(path, {
-        d: `M${x1} ${y}C${x1} ${lift} ${x2} ${lift} ${x2} ${y}`,
-        class: partners ? "rope-layout-arc" : "rope-layout-arc rope-layout-strangers",
-      });
-    });
-  }
-
-  // What does not move with the position.
-  const drawSeats = whenChanged((layout, convert, pitch) => {
-    const center = (seat) => ROOM.left + (seat + 0.5) * pitch;
-    const half = pitch / 2 - 2;
-    const who = entries(layout, convert);
-    drawArcs(layout, convert || layout === "interleaved", center);
-    roles(layout).forEach(({ pair, part }, seat) => {
-      const { box, zero, bar, mark, pair: number, entry } = seats[seat];
-      const x = center(seat).toFixed(1);
-      const second = part ? " rope-layout-second" : "";
-      const left = (inset) => (center(seat) - half + inset).toFixed(1);
-      const wide = (inset) => (2 * (half - inset)).toFixed(1);
-      setAttributes(box, { x: left(0), width: wide(0) });
-      setAttributes(zero, { d: `M${left(3)} ${zeroY}h${wide(3)}` });
-      setAttributes(bar, { x: left(6), width: wide(6) });
-      const transform = `translate(${x} ${markY})`;
-      setAttributes(mark, { d: markPath(pair, 9), transform, class: `rope-layout-mark${second}` });
-      setText(number, String(pair));
-      setAttributes(number, { x, y: markY + (pair === 3 ? 6.5 : 4.3), class: `rope-layout-pair${second}` });
-      setText(entry, `${name}${"₀₁₂₃₄₅₆₇"[who[seat]]}`);
-      setAttributes(entry, { x, y: outward < 0 ? top + ROOM.seat + 14 : top - 5 });
-    });
+function seatRow(name, layout, convert, turned, pitch) {
+  const { top, outward, ...from } = ROWS[name];
+  const [arcY, zeroY, markY] = [from.arcs, from.zero, from.mark].map((below) => top + below);
+  const center = (seat) => ROOM.left + (seat + 0.5) * pitch;
+  const who = entries(layout, convert);
+  const strangers = convert || layout === "interleaved" ? "" : " rope-layout-strangers";
+  const lift = arcY + (outward * (layout === "half" ? 46 : 26) * 4) / 3;
+  const arcs = Array.from({ length: HEAD_DIM / 2 }, (_, pair) => {
+    const [x1, x2] = seatsOf(layout, pair).map(center);
+    return path(`rope-layout-arc${strangers}`, `M${x1} ${arcY}C${x1} ${lift} ${x2} ${lift} ${x2} ${arcY}`);
   });
-
-  return (layout, convert, rotatedVector, pitch) => {
-    drawSeats(layout, convert, pitch);
-    rotatedVector.forEach((value, seat) => {
-      const size = (clamp(Math.abs(value), 0, FULL) / FULL) * 16;
-      setAttributes(seats[seat].bar, { y: (value > 0 ? zeroY - size : zeroY).toFixed(2), height: size.toFixed(2) });
-    });
-  };
+  const seats = roles(layout).flatMap(({ pair, part }, seat) => {
+    const x = center(seat);
+    // A part of the seat that leaves some room at both sides.
+    const across = (inset) => [x - pitch / 2 + inset, pitch - 2 * inset];
+    const [[seatX, seatWidth], [zeroX, zeroWidth], [barX, barWidth]] = [2, 5, 8].map(across);
+    const second = part ? " rope-layout-second" : "";
+    const size = (clamp(Math.abs(turned[seat]), 0, FULL) / FULL) * 16;
+    return [
+      box("rope-layout-seat", [seatX, top, seatWidth, ROOM.seat], { rx: 5 }),
+      path("rope-layout-zero", `M${zeroX} ${zeroY}h${zeroWidth}`),
+      box("rope-layout-bar", [barX, turned[seat] > 0 ? zeroY - size : zeroY, barWidth, size]),
+      path(`rope-layout-mark${second}`, markPath(pair, 9), { transform: `translate(${x} ${markY})` }),
+      label(`rope-layout-pair${second}`, x, markY + (pair === 3 ? 6.5 : 4.3), String(pair), "middle"),
+      label("rope-layout-entry", x, top + from.entry, `${name}${"₀₁₂₃₄₅₆₇"[who[seat]]}`, "middle"),
+    ];
+  });
+  const letter = label("rope-vector-label", 9, top + ROOM.seat / 2 + 6, name, "middle");
+  return ["g", { class: `rope-${name}` }, [letter, ...arcs, ...seats]];
 }
 
 function seatsPicture(words) {
   const picture = svg("svg", { role: "img", "aria-label": words.seats });
-  const drawRows = { q: seatRow(picture, "q"), k: seatRow(picture, "k") };
-  const links = Array.from({ length: HEAD_DIM }, () => ({
-    line: svg("path", {}, picture),
-    cross: svg("path", { class: "rope-layout-cross" }, picture),
-  }));
+  const paint = layer(picture);
 
-  function draw(state, width) {
+  function draw({ convert, ...state }, width) {
     const pitch = (width - ROOM.left) / HEAD_DIM;
     const height = 2 * ROOM.arc + 2 * ROOM.seat + ROOM.band;
     setAttributes(picture, { viewBox: `0 0 ${width} ${height}`, height });
-    drawRows.q(state.q_layout, state.convert, state.qRotated, pitch);
-    drawRows.k(state.k_layout, state.convert, state.kRotated, pitch);
     const [from, to] = [ROOM.arc + ROOM.seat + 19, ROOM.arc + ROOM.seat + ROOM.band - 19];
-    state.fits.forEach((fit, seat) => {
-      const x = (ROOM.left + (seat + 0.5) * pitch).toFixed(1);
-      const type = fit ? "rope-layout-link" : "rope-layout-link rope-layout-misfit";
-      setAttributes(links[seat].line, { d: `M${x} ${from}V${to}`, class: type });
-      setAttributes(links[seat].cross, { d: fit ? "" : `M${x - 4} ${(from + to) / 2 - 4}l8 8m0 -8l-8 8` });
+    const links = state.fits.flatMap((fit, seat) => {
+      const x = ROOM.left + (seat + 0.5) * pitch;
+      return [
+        path(fit ? "rope-layout-link" : "rope-layout-link rope-layout-misfit", `M${x} ${from}V${to}`),
+        path("rope-layout-cross", fit ? "" : `M${x - 4} ${(from + to) / 2 - 4}l8 8m0 -8l-8 8`),
+      ];
     });
+    paint([
+      seatRow("q", state.q_layout, convert, state.qRotated, pitch),
+      seatRow("k", state.k_layout, convert, state.kRotated, pitch),
+      ...links,
+    ]);
   }
   return { node: picture, draw };
 }
 
 function curvePicture(words, limit) {
   const picture = svg("svg", { role: "img", "aria-label": words.curve });
-  const axes = scoreAxes(picture, {
-    ...{ from: 0, to: limit, right: 14, titleX: words.axisX, titleY: words.axisY },
-    ticks: [0, 6, 12, 18, 24].filter((n) => n <= limit),
-  });
-  const path = (name) => svg("path", { class: name }, picture);
-  const rightLine = path("rope-layout-right");
-  const rightLabel = svgText(picture, "rope-layout-right-label", "end", words.right);
-  const [gap, line, dots] = ["rope-layout-gap", "rope-curve", "rope-curve-dot"].map(path);
+  const ticks = [0, 6, 12, 18, 24].filter((n) => n <= limit);
+  const axes = scoreAxes(picture, { from: 0, to: limit, right: 14, ticks, ...words.axes });
+  const paint = layer(picture);
   const mark = nowMarker(picture);
   const samples = Array.from({ length: limit * 4 + 1 }, (_, i) => i / 4);
 
-  function draw(state, { width, height }) {
-    const { n, score, reference } = state;
-    const { toX, toY, bottom } = axes.resize({ width, height, level: Math.max(1, Math.ceil(state.amplitude)) });
-    const right = toY(reference);
-    setAttributes(rightLine, { d: `M${toX(0)} ${right}H${width - 14}` });
-    setAttributes(rightLabel, { x: width - 16, y: right + (reference > 0 ? -8 : 18) });
-    setAttributes(line, { d: polylinePath(samples.map((at) => [toX(at), toY(state.scoreAt(at))])) });
-    setAttributes(dots, {
-      d: dotsPath(
-        state.scores.map((value, at) => [toX(at), toY(value)]),
-        2.6,
-      ),
-    });
-    const [x, y] = [toX(n), toY(score)];
-    setAttributes(gap, { d: Math.abs(state.error) > 1e-9 ? `M${x} ${y}V${right}` : "" });
+  function draw({ n, score, reference, error, scores, scoreAt, amplitude }, { width, height }) {
+    const { toX, toY, bottom } = axes.resize({ width, height, level: Math.max(1, Math.ceil(amplitude)) });
+    const [x, y, right] = [toX(n), toY(score), toY(reference)];
+    const place = (value, at) => [toX(at), toY(value)];
+    paint([
+      path("rope-layout-right", `M${toX(0)} ${right}H${width - 14}`),
+      label("rope-layout-right-label", width - 16, right + (reference > 0 ? -8 : 18), words.right, "end"),
+      path("rope-layout-gap", Math.abs(error) > 1e-9 ? `M${x} ${y}V${right}` : ""),
+      path("rope-curve", polylinePath(samples.map((at) => place(scoreAt(at), at)))),
+      path("rope-curve-dot", dotsPath(scores.map(place), 2.6)),
+    ]);
     // Clear of the line of the right score, where the two lie close together.
     const under = y < 60 || (score < reference && Math.abs(y - right) < 40);
     mark({ x, y, text: formatNumber(score), width, reach: 80, high: bottom, below: under ? 22 : -10 });
@@ -279,63 +247,53 @@ function lessonKind({ q_layout, k_layout, convert, n, distance }) {
   return n === 0 && distance === 0 ? "mixedStart" : "mixed";
 }
 
-const seating = (q_layout, k_layout, convert) => ({ q_layout, k_layout, convert });
-
 function build({ words, model, playing, lesson, chooser, buttons, toggles, sliders, readouts }) {
   const limit = model.get("max_position");
   const inverse = inverseFrequencies(HEAD_DIM, model.get("base"));
-  const seats = seatsPicture(words);
-  const curve = curvePicture(words, limit);
-  const seatsBox = html("div", { class: "rope-picture" }, seats.node, legend(words, inverse));
-  const curveBox = html("div", { class: "rope-picture" }, curve.node);
+  const [seats, curve] = [seatsPicture(words), curvePicture(words, limit)];
+  const seatsBox = div("rope-picture", seats.node, legend(words, inverse));
+  const curveBox = div("rope-picture", curve.node);
   const choosers = ["q", "k"].map((name) => {
-    const [label, type] = [words.layoutOf[name], `rope-layout-choice-name rope-tone-${name}`];
-    return chooser(`${name}_layout`, {
-      ...{ className: "rope-layout-choice", label },
-      lead: [html("span", { class: type, "aria-hidden": "true" }, label)],
-      options: LAYOUTS.map((layout) => [layout, words.layouts[layout]]),
-    });
+    const [text, type] = [words.layoutOf[name], `rope-layout-choice-name rope-tone-${name}`];
+    const lead = [html("span", { class: type, "aria-hidden": "true" }, text)];
+    const options = Object.entries(words.layouts);
+    return chooser(`${name}_layout`, { className: "rope-layout-choice", label: text, lead, options });
   });
   const bothMove = ({ n }) => {
     const shift = shiftFrom(n, limit);
     const at = (seconds) => ({ n: n + shift * thereAndBack(seconds, 3, 0.6) });
     return { still: { n: n + shift }, seconds: 6.6, at };
   };
+  const seated = (q_layout, k_layout, convert) => ({ visit: { q_layout, k_layout, convert } });
   const stops = buttons({
-    both_interleaved: { label: words.bothInterleaved, visit: seating("interleaved", "interleaved", false) },
-    both_half: { label: words.bothHalf, visit: seating("half", "half", false) },
-    both_half_converted: { label: words.converted, visit: seating("half", "half", true) },
-    one_of_each: { label: words.oneOfEach, visit: seating("interleaved", "half", false) },
-    both_move: { label: words.bothMove, play: bothMove },
-    reset: { label: words.reset, reset: true },
+    both_interleaved: { label: words.stops.interleaved, ...seated("interleaved", "interleaved", false) },
+    both_half: { label: words.stops.half, ...seated("half", "half", false) },
+    both_half_converted: { label: words.stops.converted, ...seated("half", "half", true) },
+    one_of_each: { label: words.stops.mixed, ...seated("interleaved", "half", false) },
+    both_move: { label: words.moves.both, play: bothMove },
+    reset: { label: words.moves.reset, reset: true },
   });
   const ruler = { tone: "position", format: tokens };
   const controls = sliders({
-    n: { label: words.n, min: 0, max: limit, ...ruler },
-    distance: { label: words.distance, min: -model.get("max_distance"), max: 0, ...ruler },
+    n: { label: words.places.n, min: 0, max: limit, ...ruler },
+    distance: { label: words.places.distance, min: -model.get("max_distance"), max: 0, ...ruler },
   });
   const numbers = readouts({
-    score: { label: words.score, tone: "score" },
-    reference: { label: words.reference },
-    error: { label: words.error },
-    drift: { label: words.drift, tone: "score" },
-    m: { label: words.m, tone: "position", format: tokens },
+    score: { label: words.numbers.score, tone: "score" },
+    reference: { label: words.numbers.reference },
+    error: { label: words.numbers.error },
+    drift: { label: words.numbers.drift, tone: "score" },
+    m: { label: words.places.m, ...ruler },
   });
-  const row = html(
-    "div",
-    { class: "rope-row rope-layout-stops" },
-    ...stops,
-    ...toggles({ convert: { label: words.convert } }),
-  );
+  const row = div("rope-row rope-layout-stops", ...stops, ...toggles({ convert: { label: words.convert } }));
   return {
-    node: html(
-      "div",
-      { class: "rope-frame rope-layout" },
-      html("div", { class: "rope-layout-choices" }, ...choosers),
-      html("div", { class: "rope-pictures" }, seatsBox, row, curveBox),
+    node: div(
+      "rope-frame rope-layout",
+      div("rope-layout-choices", ...choosers),
+      div("rope-pictures", seatsBox, row, curveBox),
       lesson,
-      html("div", { class: "rope-controls rope-controls-two" }, ...controls),
-      html("div", { class: "rope-readouts" }, ...numbers),
+      div("rope-controls rope-controls-two", ...controls),
+      div("rope-readouts", ...numbers),
     ),
     measure: (narrow) => ({
       seats: widthOf(seatsBox, 200, 400),
@@ -346,20 +304,18 @@ function build({ words, model, playing, lesson, chooser, buttons, toggles, slide
       seats.draw(state, room.seats);
       curve.draw(state, room.curve);
     },
-    lesson: (state) =>
-      fill(words.lessons[playing() ? "moving" : lessonKind(state)], {
-        score: formatNumber(state.score),
-        reference: formatNumber(state.reference),
-        distance: tokens(state.distance),
+    lesson({ q_layout, score, reference, distance, ...state }) {
+      const [one, other] = q_layout === "interleaved" ? ["q", "k"] : ["k", "q"];
+      const kind = playing() ? "moving" : lessonKind({ q_layout, distance, ...state });
+      return fill(words.lessons[kind], {
+        ...{ score: formatNumber(score), reference: formatNumber(reference), distance: tokens(distance), one, other },
         misfits: state.fits.filter((fit) => !fit).length,
-        one: state.q_layout === "interleaved" ? "q" : "k",
-        other: state.q_layout === "interleaved" ? "k" : "q",
         verdict: state.drift > 1e-9 ? words.lessons.moves : words.lessons.stays,
-      }),
+      });
+    },
   };
 }
 
 const traits = ["q_layout", "k_layout", "convert", "n", "distance", "q", "k"];
-const render = mount({ words: WORDS, traits, build });
 
-export default { render };
+export default { render: mount({ words: WORDS, traits, build }) };

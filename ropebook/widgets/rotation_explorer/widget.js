@@ -1,48 +1,36 @@
-import { IN_DEGREES, readout } from "../kit/controls.js";
-import { arrow, html, setAttributes, setText, svg, svgText, vectorLabel, widthOf } from "../kit/dom.js";
+import { IN_DEGREES } from "../kit/controls.js";
+import { div, svg, widthOf } from "../kit/dom.js";
 import { vectorHandle } from "../kit/drag.js";
-import { TAU, clamp, cross, degrees, dot, rotate } from "../kit/math.js";
+import { box, disc, label, layer, letter, path, turn, vector } from "../kit/layer.js";
+import { TAU, clamp, cross, dot, rotate } from "../kit/math.js";
 import { thereAndBack } from "../kit/motion.js";
 import { mount } from "../kit/mount.js";
-import { arcHeadPath, polylinePath, sectorPath, spiralPoints } from "../kit/paths.js";
+import { dotsPath, polylinePath, sectorPath, spiralPoints } from "../kit/paths.js";
 import { nowMarker, scoreAxes, squarePlane } from "../kit/plot.js";
-import { fill, formatAngle, formatNumber, tokens } from "../kit/text.js";
+import { fill, formatAngle, formatNumber, formatTurn, tokens } from "../kit/text.js";
 
 const WORDS = {
   en: {
     title: "Rotation explorer: a query, a key, and their score",
     plane: "The plane: q and k before the turn (dashed) and after it (solid)",
     curve: "The score as a curve over the distance n − m",
-    theta: "θ, per token",
-    thetaValue: "{radians} rad ({degrees}°)",
-    m: "m, position of q",
-    n: "n, position of k",
-    keep: "keep the distance",
-    handle: "{name} before the turn; arrow keys move its tip",
-    handleRole: "movable point",
-    handleValue: "x {x}, y {y}",
-    lesson:
-      "At distance n − m = {distance} the score is <b>{score}</b>. Dotted: the same pair 3, 6 and 9 tokens on, turned together, with the same score.",
-    lessonBoth: "Both move and both arrows turn; the distance stays {distance}, and the score stays <b>{score}</b>.",
-    lessonOnlyK: "Only k moves: at distance {distance} the score is <b>{score}</b>.",
-    lessonStill: "No turn: the score is <b>{score}</b> at every distance. Positions leave no trace.",
-    lessonZero: "A vector of length zero has score <b>0</b> at every distance.",
-    both: "both move",
-    onlyK: "only k moves",
-    quarter: "θ = 90°",
-    still: "θ = 0",
-    reset: "reset",
-    score: "score",
-    angle: "angle between",
-    distance: "distance n − m",
-    coordinatesQ: "q turned by mθ",
-    coordinatesK: "k turned by nθ",
-    axisX: "distance n − m (dots: whole tokens)",
-    axisY: "score",
+    controls: { theta: "θ, per token", m: "m, position of q", n: "n, position of k", keep: "keep the distance" },
+    turn: "{radians} rad ({degrees}°)",
+    handle: { name: "{name} before the turn; arrow keys move its tip", role: "movable point", value: "x {x}, y {y}" },
+    lessons: {
+      rest: "At distance n − m = {distance} the score is <b>{score}</b>. Dotted: the same pair 3, 6 and 9 tokens on, turned together, with the same score.",
+      both: "Both move and both arrows turn; the distance stays {distance}, and the score stays <b>{score}</b>.",
+      onlyK: "Only k moves: at distance {distance} the score is <b>{score}</b>.",
+      still: "No turn: the score is <b>{score}</b> at every distance. Positions leave no trace.",
+      zero: "A vector of length zero has score <b>0</b> at every distance.",
+    },
+    stops: { both: "both move", onlyK: "only k moves", quarter: "θ = 90°", still: "θ = 0", reset: "reset" },
+    numbers: { score: "score", angle: "angle between", distance: "distance n − m" },
+    turned: { q: "q turned by mθ", k: "k turned by nθ" },
+    axes: { titleX: "distance n − m (dots: whole tokens)", titleY: "score" },
   },
 };
 
-const QUARTER = Math.PI / 2;
 const SHIFT = 8;
 const GHOST_SHIFTS = [3, 6, 9];
 const EXTENT = 2.2;
@@ -80,120 +68,96 @@ export function shortTurn(from, to) {
   return Math.atan2(cross(from, to), dot(from, to));
 }
 
-// The same pair some tokens on, turned together, dotted and fainter each.
-function ghostPairs(picture) {
-  const ghosts = GHOST_SHIFTS.map((shift, i) => {
-    const group = svg("g", { opacity: 0.75 - 0.18 * i, "aria-hidden": "true" }, picture);
-    return {
-      ...{ shift, group },
-      wedge: svg("path", { class: "rope-between rope-between-ghost" }, group),
-      edge: svg("path", { class: "rope-ghost" }, group),
-      q: svg("circle", { class: "rope-ghost-q rope-q", r: 3 }, group),
-      k: svg("rect", { class: "rope-ghost-k rope-k", width: 6, height: 6 }, group),
-      label: svgText(group, "", "middle"),
-    };
-  });
-  return ({ theta, qAfter, kAfter, open, bisector }, { at, middle }, wedge) => {
-    for (const { shift, group, edge, label, ...ghost } of ghosts) {
-      const [q, k] = [qAfter, kAfter].map((vector) => at(rotate(vector, shift * theta)));
-      setAttributes(group, { visibility: theta ? "visible" : "hidden" });
-      setAttributes(ghost.wedge, { d: wedge(shift) });
-      setAttributes(edge, { d: polylinePath([q, [middle, middle], k]) });
-      setAttributes(ghost.q, { cx: q[0], cy: q[1] });
-      setAttributes(ghost.k, { x: k[0] - 3, y: k[1] - 3 });
-      const along = bisector + shift * theta;
-      setText(label, open ? `+${shift}` : "");
-      const [x, y] = at([0.88 * Math.cos(along), 0.88 * Math.sin(along)]);
-      setAttributes(label, { x, y: y + 4 });
-    }
-  };
+// The angle between q and k as it is some tokens on; nothing where one has no direction.
+function wedge({ open, from, between, theta }, { middle, unit }, shift = 0) {
+  const begin = from + shift * theta;
+  return open ? sectorPath(middle, middle, 0.36 * unit, begin, begin + between) : "";
 }
 
-// One vector: before its turn, with a handle, and after it, and the spiral between them.
-function turnedVector(picture, name, radius) {
-  const turn = svg("path", { class: `rope-turn rope-${name}` }, picture);
-  const turnHead = svg("path", { class: `rope-turn-head rope-${name}` }, picture);
-  const [before, after] = [arrow(picture, `rope-before rope-${name}`), arrow(picture, `rope-${name}`)];
-  let labels = null;
+// The same pair some tokens on, turned together, dotted and fainter each.
+function ghostPairs(state, scales) {
+  const { theta, tips, open, bisector } = state;
+  const { at, origin } = scales;
+  return GHOST_SHIFTS.map((shift, i) => {
+    const [q, k] = tips.map((tip) => at(rotate(tip, shift * theta)));
+    const [x, y] = at(rotate([0.88, 0], bisector + shift * theta));
+    return [
+      "g",
+      { opacity: 0.75 - 0.18 * i, visibility: theta ? "visible" : "hidden", "aria-hidden": "true" },
+      [
+        path("rope-between rope-between-ghost", wedge(state, scales, shift)),
+        path("rope-ghost", polylinePath([q, origin, k])),
+        disc("rope-ghost-q rope-q", q, 3),
+        box("rope-ghost-k rope-k", [k[0] - 3, k[1] - 3, 6, 6]),
+        label("", x, y + 4, open ? `+${shift}` : "", "middle"),
+      ],
+    ];
+  });
+}
 
-  function drawTurn(vector, turned, { middle, unit }) {
-    const direction = Math.atan2(vector[1], vector[0]);
-    const reach = radius * unit;
-    const growth = spiralGrowth(turned) * unit;
-    const points = spiralPoints(middle, middle, reach, direction, direction + turned, growth);
-    const drawn = turned * reach > 10 && Math.hypot(...vector) > 0;
-    turn.classList.toggle("rope-turn-many", Math.abs(turned) > 2 * TAU);
-    setAttributes(turn, { d: drawn ? polylinePath(points.slice(0, -1)) : "" });
-    setAttributes(turnHead, { d: drawn ? arcHeadPath(points) : "" });
-  }
+// A vector before its turn and after it, and the spiral between them.
+function turnedVector(name, radius, before, after, turned, { middle, origin, unit, at }) {
+  const reach = radius * unit;
+  const begin = Math.atan2(before[1], before[0]);
+  const drawn = turned * reach > 10 && Math.hypot(...before) > 0;
+  const points = spiralPoints(middle, middle, reach, begin, begin + turned, spiralGrowth(turned) * unit);
+  const line = Math.abs(turned) > 2 * TAU ? "rope-turn rope-turn-many" : "rope-turn";
+  const arrow = (type, tip) => vector(`${type}rope-${name}`, origin, at(tip));
+  return [...turn(`rope-${name}`, drawn ? points : [], line), arrow("rope-before ", before), arrow("", after)];
+}
 
-  // Above all else: they are made last.
-  function addLabels() {
-    labels = [vectorLabel(picture, `rope-${name}`, name), vectorLabel(picture, `rope-${name}`, name)];
-  }
-
-  function draw({ vector, tip, position, theta, aside }, scales) {
-    const { size, middle, unit, at } = scales;
-    drawTurn(vector, position * theta, scales);
-    before(middle, middle, ...at(vector));
-    after(middle, middle, ...at(tip));
-    const beyond = (point, distance, turned = 0) => {
-      const angle = Math.atan2(point[1], point[0]) + turned;
-      const reach = Math.hypot(...point) * unit + distance;
-      const along = (value) => clamp(value, 12, size - 12);
-      return [along(middle + reach * Math.cos(angle)), along(middle - reach * Math.sin(angle))];
-    };
-    const gap = Math.hypot(tip[0] - vector[0], tip[1] - vector[1]) * unit;
-    labels[0](...beyond(vector, 24), "", gap > 26);
-    labels[1](...beyond(tip, gap > 26 ? 17 : 26, aside), tokens(position));
-  }
-  return { addLabels, draw };
+// The names of a vector, beyond its two tips; where these lie close together it has one.
+function namesOf(name, before, after, position, aside, { size, middle, unit }) {
+  const beyond = (tip, distance, turned = 0) => {
+    const reach = Math.hypot(...tip) * unit + distance;
+    const [x, y] = rotate([reach, 0], Math.atan2(tip[1], tip[0]) + turned);
+    return [middle + x, middle - y].map((along) => clamp(along, 12, size - 12));
+  };
+  const gap = Math.hypot(after[0] - before[0], after[1] - before[1]) * unit;
+  return [
+    letter(name, beyond(before, 24), gap > 26 ? name : ""),
+    letter(name, beyond(after, gap > 26 ? 17 : 26, aside), name, tokens(position)),
+  ];
 }
 
 function planePicture(words, { maxLength, onMove }) {
   const picture = svg("svg", { role: "group", "aria-label": words.plane });
   const plane = squarePlane(picture, EXTENT);
-  const circle = svg("circle", { class: "rope-circle" }, picture);
-  const one = svgText(picture, "", "start", "1");
-  const drawGhosts = ghostPairs(picture);
-  const between = svg("path", { class: "rope-between" }, picture);
-  const vectors = { q: turnedVector(picture, "q", 0.52), k: turnedVector(picture, "k", 0.74) };
-  let scales = plane.resize(360);
-  const handles = Object.entries(vectors).map(([name, vector]) => {
-    const handle = vectorHandle(picture, {
-      ...{ name, maxLength, label: fill(words.handle, { name }), description: words.handleRole },
-      toPoint: (x, y) => [(x - scales.middle) / scales.unit, (scales.middle - y) / scales.unit],
-      onMove: (tip) => onMove({ [name]: tip }),
-    });
-    vector.addLabels();
-    return [name, handle];
+  const paint = layer(picture);
+  const handles = ["q", "k"].map((name) => {
+    const spoken = { label: fill(words.handle.name, { name }), description: words.handle.role };
+    const moves = { toPoint: plane.toPoint, onMove: (tip) => onMove({ [name]: tip }) };
+    return vectorHandle(picture, { name, maxLength, ...spoken, ...moves });
   });
-  const betweenLabel = svgText(picture, "rope-between-label", "middle");
+  const paintNames = layer(picture);
 
   function draw(state, size) {
-    scales = plane.resize(size);
-    const { theta, qAfter, kAfter, open, from, turn, bisector } = state;
-    const { middle, unit, at } = scales;
-    setAttributes(circle, { cx: middle, cy: middle, r: unit });
-    setAttributes(one, { x: at([1, 0])[0] + 5, y: middle + 15 });
-    const wedge = (shift) => {
-      const begin = from + shift * theta;
-      return open ? sectorPath(middle, middle, 0.36 * unit, begin, begin + turn) : "";
-    };
-    drawGhosts(state, scales, wedge);
-    setAttributes(between, { d: wedge(0) });
-    setText(betweenLabel, open ? formatAngle(state.angle, 0) : "");
-    const [x, y] = at([0.58 * Math.cos(bisector), 0.58 * Math.sin(bisector)]);
-    setAttributes(betweenLabel, { x, y: y + 5 });
-    // Labels of two tips close together step aside.
-    const close = Math.hypot(qAfter[0] - kAfter[0], qAfter[1] - kAfter[1]) * unit < 30;
-    const aside = close ? Math.sign(turn || 1) * 0.22 : 0;
-    vectors.q.draw({ vector: state.q, tip: qAfter, position: state.m, theta, aside: -aside }, scales);
-    vectors.k.draw({ vector: state.k, tip: kAfter, position: state.n, theta, aside }, scales);
-    for (const [name, place] of handles) {
-      const [re, im] = state[name];
-      place(...at(state[name]), state[name], fill(words.handleValue, { x: formatNumber(re), y: formatNumber(im) }));
-    }
+    const scales = plane.resize(size);
+    const { theta, tips, open, between, bisector } = state;
+    const { middle, origin, unit, at } = scales;
+    const places = [state.m, state.n];
+    const pair = ["q", "k"].map((name, i) => [name, state[name], tips[i], places[i]]);
+    paint([
+      disc("rope-circle", origin, unit),
+      label("", at([1, 0])[0] + 5, middle + 15, "1"),
+      ...ghostPairs(state, scales),
+      path("rope-between", wedge(state, scales)),
+      ...pair.flatMap(([name, before, after, position], i) =>
+        turnedVector(name, [0.52, 0.74][i], before, after, position * theta, scales),
+      ),
+    ]);
+    // Names of two tips close together step aside.
+    const close = Math.hypot(tips[0][0] - tips[1][0], tips[0][1] - tips[1][1]) * unit < 30;
+    const aside = close ? Math.sign(between || 1) * 0.22 : 0;
+    const [x, y] = at(rotate([0.58, 0], bisector));
+    paintNames([
+      ...pair.flatMap((one, i) => namesOf(...one, i ? aside : -aside, scales)),
+      label("rope-between-label", x, y + 5, open ? formatAngle(state.angle_between, 0) : "", "middle"),
+    ]);
+    pair.forEach(([, before], i) => {
+      const [x, y] = before.map((part) => formatNumber(part));
+      handles[i](...at(before), before, fill(words.handle.value, { x, y }));
+    });
   }
   return { node: picture, draw };
 }
@@ -202,41 +166,36 @@ function curvePicture(words, limit) {
   const picture = svg("svg", { role: "img", "aria-label": words.curve });
   const distances = Array.from({ length: 2 * limit + 1 }, (_, i) => i - limit);
   const samples = Array.from({ length: distances.length * 10 - 9 }, (_, i) => i / 10 - limit);
-  const axes = scoreAxes(picture, {
-    ...{ from: -limit, to: limit, right: 12, titleX: words.axisX, titleY: words.axisY },
-    ticks: distances.filter((distance) => distance % 8 === 0),
-  });
-  const line = svg("path", { class: "rope-curve" }, picture);
-  const dots = distances.map(() => svg("circle", { class: "rope-curve-dot", r: 2.6 }, picture));
-  const stem = svg("path", { class: "rope-stem" }, picture);
+  const ticks = distances.filter((distance) => distance % 8 === 0);
+  const axes = scoreAxes(picture, { from: -limit, to: limit, right: 12, ticks, ...words.axes });
+  const paint = layer(picture);
   const mark = nowMarker(picture);
 
-  function draw(state, { width, height }) {
-    const { toX, toY, bottom } = axes.resize({ width, height, level: axisLimit(state.amplitude) });
-    const place = (distance) => [toX(distance), toY(scoreAt(state.q, state.k, state.theta, distance))];
-    setAttributes(line, { d: polylinePath(samples.map(place)) });
-    dots.forEach((dot, i) => {
-      const [cx, cy] = place(distances[i]);
-      setAttributes(dot, { cx: cx.toFixed(2), cy: cy.toFixed(2) });
-    });
-    const [x, y] = [toX(state.distance), toY(state.score)];
-    setAttributes(stem, { d: `M${x} ${toY(0)}V${y}` });
-    mark({ x, y, text: formatNumber(state.score), width, high: bottom });
+  function draw({ q, k, theta, distance, score, amplitude }, { width, height }) {
+    const { toX, toY, bottom } = axes.resize({ width, height, level: axisLimit(amplitude) });
+    const place = (along) => [toX(along), toY(scoreAt(q, k, theta, along))];
+    const [x, y] = [toX(distance), toY(score)];
+    paint([
+      path("rope-curve", polylinePath(samples.map(place))),
+      path("rope-curve-dot", dotsPath(distances.map(place), 2.6)),
+      path("rope-stem", `M${x} ${toY(0)}V${y}`),
+    ]);
+    mark({ x, y, text: formatNumber(score), width, high: bottom });
   }
   return { node: picture, draw };
 }
 
 function derive({ theta, m, n, q, k }) {
-  const [qAfter, kAfter] = [rotate(q, m * theta), rotate(k, n * theta)];
-  const angle = angleBetween(qAfter, kAfter);
-  const from = Math.atan2(qAfter[1], qAfter[0]);
-  const turn = shortTurn(qAfter, kAfter);
+  const tips = [rotate(q, m * theta), rotate(k, n * theta)];
+  const angle_between = angleBetween(...tips);
+  const from = Math.atan2(tips[0][1], tips[0][0]);
+  const between = shortTurn(...tips);
   return {
-    ...{ qAfter, kAfter, angle, from, turn },
-    open: Number.isFinite(angle),
-    bisector: from + turn / 2,
+    ...{ tips, angle_between, from, between },
+    open: Number.isFinite(angle_between),
+    bisector: from + between / 2,
     distance: n - m,
-    score: dot(qAfter, kAfter),
+    score: dot(...tips),
     amplitude: Math.hypot(...q) * Math.hypot(...k),
   };
 }
@@ -257,44 +216,21 @@ function walk(limit, together) {
   };
 }
 
-function readouts(words, show) {
-  const pair = (name, tone) => {
-    const [x, y] = ["x", "y"].map((axis, i) => show(`${name}_rotated_${axis}`, (state) => state[`${name}After`][i]));
-    return html("span", { class: `rope-tone-${tone}` }, "(", x, ", ", y, ")");
-  };
-  const angle = show("angle_between", (state) => state.angle, { format: formatAngle, tone: "angle" });
-  return [
-    readout(
-      words.score,
-      show("score", ({ score }) => score, { tone: "score" }),
-    ),
-    readout(words.angle, angle),
-    readout(
-      words.distance,
-      show("distance", ({ distance }) => distance, { format: tokens, tone: "position" }),
-    ),
-    readout(words.coordinatesQ, pair("q", "q")),
-    readout(words.coordinatesK, pair("k", "k")),
-  ];
-}
-
-function build({ words, model, set, commit, playing, lesson, sliders, toggles, buttons, show }) {
+function build({ words, model, set, commit, playing, lesson, sliders, toggles, buttons, readouts }) {
   const limit = model.get("max_position");
   const plane = planePicture(words, { maxLength: model.get("max_length"), onMove: commit });
   const curve = curvePicture(words, limit);
-  const [planeBox, curveBox] = [plane, curve].map(({ node }) => html("div", { class: "rope-picture" }, node));
+  const [planeBox, curveBox] = [plane, curve].map(({ node }) => div("rope-picture", node));
   const stops = buttons({
-    both_move: { label: words.both, play: walk(limit, true) },
-    only_k_moves: { label: words.onlyK, play: walk(limit, false) },
-    quarter_turn: { label: words.quarter, visit: { theta: QUARTER } },
-    no_rotation: { label: words.still, visit: { theta: 0 } },
-    reset: { label: words.reset, reset: true },
+    both_move: { label: words.stops.both, play: walk(limit, true) },
+    only_k_moves: { label: words.stops.onlyK, play: walk(limit, false) },
+    quarter_turn: { label: words.stops.quarter, visit: { theta: TAU / 4 } },
+    no_rotation: { label: words.stops.still, visit: { theta: 0 } },
+    reset: { label: words.stops.reset, reset: true },
   });
   const keep = toggles({
-    keep_distance: { label: words.keep, onChange: (keep_distance) => commit({ keep_distance }) },
+    keep_distance: { label: words.controls.keep, onChange: (keep_distance) => commit({ keep_distance }) },
   });
-  const formatTheta = (theta) =>
-    fill(words.thetaValue, { radians: formatNumber(theta, 2), degrees: formatNumber(degrees(theta), 0) });
   const moveTo = (name) => (to) =>
     set(({ keep_distance, ...at }) => {
       if (!keep_distance) return { [name]: to };
@@ -302,27 +238,32 @@ function build({ words, model, set, commit, playing, lesson, sliders, toggles, b
       return { m, n };
     });
   const ruler = { tone: "position", min: 0, max: limit, format: tokens };
+  const inDegrees = { tone: "angle", min: 0, max: 180, ...IN_DEGREES, format: formatTurn(words.turn) };
   const controls = sliders({
-    theta: { label: words.theta, tone: "angle", min: 0, max: 180, ...IN_DEGREES, format: formatTheta },
-    m: { label: words.m, ...ruler, onInput: moveTo("m") },
-    n: { label: words.n, ...ruler, onInput: moveTo("n") },
+    theta: { label: words.controls.theta, ...inDegrees },
+    m: { label: words.controls.m, ...ruler, onInput: moveTo("m") },
+    n: { label: words.controls.n, ...ruler, onInput: moveTo("n") },
   });
-  const lessonFor = ({ amplitude, theta }) => {
-    if (amplitude === 0) return words.lessonZero;
-    if (theta === 0) return words.lessonStill;
-    if (playing()) return playing("both_move") ? words.lessonBoth : words.lessonOnlyK;
-    return words.lesson;
+  const numbers = readouts({
+    score: { label: words.numbers.score, tone: "score" },
+    angle_between: { label: words.numbers.angle, format: formatAngle, tone: "angle" },
+    distance: { label: words.numbers.distance, format: tokens, tone: "position" },
+    q_rotated: { label: words.turned.q, point: ({ tips }) => tips[0], tone: "q" },
+    k_rotated: { label: words.turned.k, point: ({ tips }) => tips[1], tone: "k" },
+  });
+  const kindOf = ({ amplitude, theta }) => {
+    if (amplitude === 0) return "zero";
+    if (theta === 0) return "still";
+    return playing() ? (playing("both_move") ? "both" : "onlyK") : "rest";
   };
-  // Beside the plane, so that on a phone a press and what it moves are on one screen.
-  const row = html("div", { class: "rope-row" }, ...stops, ...keep);
   return {
-    node: html(
-      "div",
-      { class: "rope-frame" },
-      html("div", { class: "rope-pictures" }, planeBox, row, curveBox),
+    node: div(
+      "rope-frame",
+      // The buttons stand beside the plane, so that on a phone a press and what it moves are on one screen.
+      div("rope-pictures", planeBox, div("rope-row", ...stops, ...keep), curveBox),
       lesson,
-      html("div", { class: "rope-controls" }, ...controls),
-      html("div", { class: "rope-readouts" }, ...readouts(words, show)),
+      div("rope-controls", ...controls),
+      div("rope-readouts", ...numbers),
     ),
     measure(narrow) {
       const width = widthOf(curveBox, 200, 420);
@@ -334,11 +275,11 @@ function build({ words, model, set, commit, playing, lesson, sliders, toggles, b
       plane.draw(state, room.plane);
       curve.draw(state, room.curve);
     },
-    lesson: (state) => fill(lessonFor(state), { distance: tokens(state.distance), score: formatNumber(state.score) }),
+    lesson: (state) =>
+      fill(words.lessons[kindOf(state)], { distance: tokens(state.distance), score: formatNumber(state.score) }),
   };
 }
 
 const traits = ["theta", "m", "n", "q", "k", "keep_distance"];
-const render = mount({ words: WORDS, traits, build });
 
-export default { render };
+export default { render: mount({ words: WORDS, traits, build }) };

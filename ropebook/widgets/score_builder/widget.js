@@ -1,33 +1,26 @@
 import { arrowKeys, markChosen } from "../kit/choice.js";
 import { IN_DEGREES, IN_POWERS_OF_TEN, OWN_KEYS } from "../kit/controls.js";
-import { div, html, resize, setAttributes, setText, svg, svgText, whenChanged, widthOf } from "../kit/dom.js";
+import { div, html, resize, setAttributes, svg, whenChanged, widthOf } from "../kit/dom.js";
+import { disc, label, layer, path } from "../kit/layer.js";
 import { TAU, clamp, inverseFrequencies } from "../kit/math.js";
 import { mount } from "../kit/mount.js";
 import { dotsPath, polylinePath } from "../kit/paths.js";
-import { linearScale, nowMarker } from "../kit/plot.js";
-import { fill, formatAngle, formatNumber, formatQuantity } from "../kit/text.js";
+import { linearScale, nowMarker, panel } from "../kit/plot.js";
+import { fill, formatAngle, formatNumber, formatQuantity, whole } from "../kit/text.js";
 
 const WORDS = {
   en: {
     title: "Score builder: cosines of several clocks, added up",
     picture: "Above, the cosine of every pair over the distance; below, their sum, the score",
+    axes: { distance: "distance n − m (dots: whole tokens)", parts: "each pair", sum: "their sum: the score" },
     dials: "One clock per pair, fastest first; arrow keys choose one",
-    dial: "pair {index}, wavelength {wavelength} tokens, adds {part}",
-    dialOff: "pair {index}, wavelength {wavelength} tokens, switched off",
+    dial: "pair {index}, wavelength {wavelength} tokens, {state}",
+    states: { on: "adds {part}", off: "switched off" },
     note: "One clock per pair, fastest first, at the chosen distance. Green: what it adds to the score.",
-    distance: "distance n − m",
-    pairs: "pairs switched on",
-    head: "head_dim, two per pair",
-    base: "base",
-    heading: "Pair {index}",
-    amplitude: "how much it counts, A",
-    start: "where it starts, α",
-    zero: "all agree at 0",
-    seven: "aim at −7",
-    here: "aim at the marker",
-    one: "one pair only",
-    fast: "only the fast",
-    slow: "only the slow",
+    head: { distance: "distance n − m", pairs: "pairs switched on", dim: "head_dim, two per pair", base: "base" },
+    clock: { amplitude: "how much it counts, A", start: "where it starts, α" },
+    aims: { zero: "all agree at 0", seven: "aim at −7", here: "aim at the marker" },
+    kinds: { one: "one pair only", fast: "only the fast", slow: "only the slow" },
     lessons: {
       peak: "At distance {peak} all {on} cosines are at their top: together <b>{best}</b>. Elsewhere they disagree: the best of the other hills, at {rival}, has <b>{next}</b>.",
       level:
@@ -39,19 +32,11 @@ const WORDS = {
         "These cosines have their tops in different places. The best sum is <b>{best}</b>, at distance {peak}; if they agreed, it would be {total}.",
       nothing: "Nothing counts: the score is <b>0</b> at every distance.",
     },
-    score: "score here",
-    possible: "if all agreed",
-    peak: "highest score",
-    beside: "beside it",
-    rival: "best other hill",
-    none: "none",
+    scores: { here: "score here", possible: "if all agreed", peak: "highest score", beside: "beside it" },
+    rival: { score: "best other hill", none: "none" },
     at: " at ",
-    wavelength: "wavelength",
-    tokens: "{value} tokens",
-    part: "adds here",
-    axisX: "distance n − m (dots: whole tokens)",
-    axisParts: "each pair",
-    axisSum: "their sum: the score",
+    heading: "Pair {index}",
+    facts: { wavelength: "wavelength", tokens: "{value} tokens", part: "adds here" },
   },
 };
 
@@ -63,15 +48,14 @@ const STEPS = 4;
 const DISTANCES = Array.from({ length: 2 * REACH + 1 }, (_, i) => i - REACH);
 // The nearest first; behind before ahead.
 const NEAREST = [...DISTANCES].sort((a, b) => Math.abs(a) - Math.abs(b));
+const TICKS = DISTANCES.filter((distance) => distance % 8 === 0);
 const SAMPLES = Array.from({ length: 2 * REACH * STEPS + 1 }, (_, i) => i / STEPS - REACH);
-const whole = (value) => formatNumber(value, 0);
 const POSITION = { tone: "position", format: whole };
 const PAIRS = Array.from({ length: MAX_PAIRS }, (_, i) => i);
 
 // The same direction as an angle from -pi to pi.
 export function wrapped(angle) {
-  const turned = angle - TAU * Math.round(angle / TAU);
-  return clamp(turned, -Math.PI, Math.PI);
+  return clamp(angle - TAU * Math.round(angle / TAU), -Math.PI, Math.PI);
 }
 
 // Where every clock starts so that all are at their top at this distance.
@@ -79,22 +63,18 @@ export function aimAngles(distance, inverse) {
   return inverse.map((frequency) => wrapped(-distance * frequency) + 0);
 }
 
-// The nearest whole distance at which the first `count` clocks agree; null where they never do.
-export function aimedAt(starts, inverse, count) {
-  const agrees = (distance) =>
-    inverse.slice(0, count).every((f, i) => Math.abs(wrapped(starts[i] + distance * f)) < 1e-7);
+// A clock is { amplitude, start, frequency }: where its hand stands at a distance, and what it adds.
+const angleAt = ({ start, frequency }, distance) => start + distance * frequency;
+const partAt = (clock, distance) => clock.amplitude * Math.cos(angleAt(clock, distance));
+
+export function scoreAt(clocks, distance) {
+  return clocks.reduce((sum, clock) => sum + partAt(clock, distance), 0);
+}
+
+// The nearest whole distance at which all these clocks agree; null where they never do.
+export function aimedAt(clocks) {
+  const agrees = (distance) => clocks.every((clock) => Math.abs(wrapped(angleAt(clock, distance))) < 1e-7);
   return NEAREST.find(agrees) ?? null;
-}
-
-// What a pair adds to the score at a distance.
-function partAt({ amplitudes, starts, inverse }, i, distance) {
-  return amplitudes[i] * Math.cos(starts[i] + distance * inverse[i]);
-}
-
-export function scoreAt(head, distance) {
-  let sum = 0;
-  for (let i = 0; i < head.pairs; i += 1) sum += partAt(head, i, distance);
-  return sum;
 }
 
 // The distance with the highest score among some, of equals the first.
@@ -127,133 +107,106 @@ export function lessonKind({ total, aim, on, best, beside, next }) {
 }
 
 // All that is said of one head, wherever the marker stands.
-export function survey({ head_dim, base, amplitudes, start_angles: starts, pairs: on }) {
+export function survey({ head_dim, base, amplitudes, start_angles, pairs: wanted }) {
   const inverse = inverseFrequencies(head_dim, base, MAX_PAIRS);
   const count = head_dim / 2;
-  const head = { amplitudes, starts, inverse, pairs: Math.min(on, count) };
-  const scores = DISTANCES.map((distance) => scoreAt(head, distance));
+  const pairs = Math.min(wanted, count);
+  const clocks = PAIRS.map((i) => ({ amplitude: amplitudes[i], start: start_angles[i], frequency: inverse[i] }));
+  const on = clocks.slice(0, pairs);
+  const scores = DISTANCES.map((distance) => scoreAt(on, distance));
   const at = (distance) => scores[distance + REACH] ?? NaN;
   const peak = bestOf(scores);
   const rival = rivalOf(scores, peak);
   return {
-    ...{ head, count, inverse, scores, peak, rival, pairs: head.pairs },
+    ...{ clocks, on, count, pairs, scores, peak, rival },
     ...{ peak_score: at(peak), rival_score: at(rival), beside: besideOf(scores, peak) },
-    total: amplitudes.slice(0, head.pairs).reduce((a, b) => a + b, 0),
-    loud: PAIRS.filter((i) => i < head.pairs && amplitudes[i] > 0),
+    total: on.reduce((sum, { amplitude }) => sum + amplitude, 0),
+    loud: PAIRS.filter((i) => i < pairs && amplitudes[i] > 0),
     // What all clocks of the head aim at, and what those that are on aim at.
-    aim: aimedAt(starts, inverse, count),
-    aimOn: aimedAt(starts, inverse, head.pairs),
+    aim: aimedAt(clocks.slice(0, count)),
+    aimOn: aimedAt(on),
   };
 }
 
 // Where the two plots stand: the parts above, from -1 to 1, and their sum below.
 function planOf({ width, wide }) {
-  const [left, right, partsTop, partsBottom] = [30, width - 10, 24, wide ? 116 : 100];
-  const [sumTop, height] = [partsBottom + 30, wide ? 352 : 300];
-  const bottom = height - 38;
-  const toX = linearScale(-REACH, REACH, left, right);
-  const [toPart, toSum] = [linearScale(-1, 1, partsBottom, partsTop), linearScale(-1, 1, bottom, sumTop)];
-  const upright = (d) => `M${toX(d)} ${partsTop}V${partsBottom}M${toX(d)} ${sumTop}V${bottom}`;
-  return { width, left, right, partsTop, sumTop, bottom, height, toX, toPart, toSum, upright };
+  const [left, right, middle, height] = [30, width - 10, wide ? 116 : 100, wide ? 352 : 300];
+  const shared = { left, right, low: -1, high: 1, toX: linearScale(-REACH, REACH, left, right) };
+  const above = panel({ ...shared, top: 24, bottom: middle });
+  const below = panel({ ...shared, top: middle + 30, bottom: height - 38 });
+  const uprights = (places) => above.uprights(places) + below.uprights(places);
+  return { width, height, above, below, uprights, beside: left - 5 };
 }
 
 // The cosine of every pair over the distance, and below them their sum.
 function curvesPicture(words) {
   const picture = svg("svg", { role: "img", "aria-label": words.picture });
-  const path = (className) => svg("path", { class: className }, picture);
-  const [grid, axes] = [path("rope-grid"), path("rope-axis")];
-  const lines = PAIRS.map(() => path("rope-builder-line"));
-  const [top, sum] = [path("rope-builder-top"), path("rope-curve rope-builder-sum")];
-  const [dots, marker] = [path("rope-curve-dot"), path("rope-builder-marker")];
-  const partDots = PAIRS.map(() => svg("circle", { class: "rope-builder-part", r: 3.2 }, picture));
+  const paint = layer(picture);
   const markNow = nowMarker(picture, { radius: 6 });
-  const number = (anchor) => (at) => ({ at, text: svgText(picture, "", anchor, whole(at)) });
-  const ticks = DISTANCES.filter((d) => d % 8 === 0).map(number("middle"));
-  const [partLevels, sumLevels] = [[1, -1].map(number("end")), [1, 0, -1].map(number("end"))];
-  const titleParts = svgText(picture, "rope-axis-title rope-builder-tone", "start", words.axisParts);
-  const titleSum = svgText(picture, "rope-axis-title rope-tone-score", "start", words.axisSum);
-  const titleX = svgText(picture, "rope-axis-title", "middle", words.axisX);
-
-  const drawAxes = whenChanged((plan) => {
-    const { width, left, right, partsTop, sumTop, bottom, height, toX, toPart, toSum, upright } = plan;
-    resize(picture, width, height);
-    setAttributes(grid, { d: ticks.map(({ at }) => upright(at)).join("") });
-    setAttributes(axes, { d: `M${left} ${toPart(0)}H${right}M${left} ${toSum(0)}H${right}${upright(0)}` });
-    setAttributes(top, { d: `M${left} ${sumTop}H${right}` });
-    for (const { at, text } of ticks) setAttributes(text, { x: toX(at), y: bottom + 16 });
-    for (const { at, text } of partLevels) setAttributes(text, { x: left - 5, y: toPart(at) + 4 });
-    for (const { at, text } of sumLevels) setAttributes(text, { x: left - 5, y: toSum(at) + 4 });
-    setAttributes(titleParts, { x: 2, y: partsTop - 10 });
-    setAttributes(titleSum, { x: 2, y: sumTop - 10 });
-    setAttributes(titleX, { x: (left + right) / 2, y: height - 5 });
-  });
-  // Of a slider's move, only the curves are drawn that it bends; the marker's bends none.
-  const drawLines = lines.map((line) =>
-    whenChanged(({ toX, toPart }, amplitude, start, frequency) => {
-      const point = (d) => [toX(d), toPart(amplitude * Math.cos(start + d * frequency))];
-      setAttributes(line, { d: amplitude > 0 ? polylinePath(SAMPLES.map(point)) : "" });
-    }),
+  // Of a slider's move, only the curves are found anew that it bends; the marker's bends none.
+  const lines = PAIRS.map(() =>
+    whenChanged(({ above }, clock) => polylinePath(SAMPLES.map((d) => above.at(d, partAt(clock, d))))),
   );
-  const drawSum = whenChanged(({ toX, toSum }, head, level) => {
-    const points = SAMPLES.map((d) => [toX(d), toSum(scoreAt(head, d) / level)]);
-    const atTokens = points.filter((_, i) => i % STEPS === 0);
-    setAttributes(sum, { d: polylinePath(points) });
-    setAttributes(dots, { d: dotsPath(atTokens, 2.2) });
-    for (const { at, text } of sumLevels) setText(text, formatNumber(at * level, Number.isInteger(level) ? 0 : 1));
+  const sumOf = whenChanged(({ below }, clocks, level) => {
+    const points = SAMPLES.map((d) => below.at(d, scoreAt(clocks, d) / level));
+    const whole = points.filter((_, i) => i % STEPS === 0);
+    return { line: polylinePath(points), dots: dotsPath(whole, 2.2) };
   });
 
-  function draw({ head, loud, total, pair, distance, score, parts }, room) {
+  function draw({ clocks, on, loud, total, pair, distance, score, parts }, room) {
     const plan = planOf(room);
+    const { width, height, above, below, uprights, beside } = plan;
     const level = total || 1;
-    drawAxes(plan);
-    drawSum(plan, head, level);
-    const [x, y] = [plan.toX(distance), plan.toSum(score / level)];
-    for (const i of PAIRS) {
-      const visibility = loud.includes(i) ? "visible" : "hidden";
-      drawLines[i](plan, visibility === "visible" ? head.amplitudes[i] : 0, head.starts[i], head.inverse[i]);
-      lines[i].classList.toggle("rope-builder-chosen", i === pair);
-      setAttributes(partDots[i], { visibility, cx: x, cy: plan.toPart(parts[i]) });
-    }
-    setAttributes(marker, { d: `M${x} ${plan.partsTop}V${plan.bottom}` });
-    const ends = { low: plan.sumTop + 10, high: plan.bottom - 2, below: 5 };
-    markNow({ x, y, text: formatNumber(score), width: plan.width, reach: 76, ...ends });
+    const sum = sumOf(plan, on, level);
+    const [x, y] = below.at(distance, score / level);
+    const lineOf = (i) => (loud.includes(i) ? lines[i](plan, clocks[i]) : "");
+    resize(picture, width, height);
+    paint([
+      path("rope-grid", uprights(TICKS)),
+      path("rope-axis", above.levels([0]) + below.levels([0]) + uprights([0])),
+      ...PAIRS.map((i) => path(`rope-builder-line${i === pair ? " rope-builder-chosen" : ""}`, lineOf(i))),
+      path("rope-builder-top", below.levels([1])),
+      path("rope-curve rope-builder-sum", sum.line),
+      path("rope-curve-dot", sum.dots),
+      path("rope-builder-marker", `M${x} ${above.top}V${below.bottom}`),
+      ...loud.map((i) => disc("rope-builder-part", [x, above.toY(parts[i])], 3.2)),
+      ...above.numbersUp([1, -1], whole, beside),
+      ...below.numbersUp([1, 0, -1], (part) => formatNumber(part * level, Number.isInteger(level) ? 0 : 1), beside),
+      ...below.numbersAlong(TICKS, whole),
+      label("rope-axis-title rope-builder-tone", 2, above.top - 10, words.axes.parts),
+      label("rope-axis-title rope-tone-score", 2, below.top - 10, words.axes.sum),
+      label("rope-axis-title", below.toX(0), height - 5, words.axes.distance, "middle"),
+    ]);
+    const ends = { low: below.top + 10, high: below.bottom - 2, below: 5 };
+    markNow({ x, y, text: formatNumber(score), width, reach: 76, ...ends });
   }
   return { node: picture, draw };
 }
 
 // One clock, drawn around its hub: where it starts, where it stands, what it adds.
-function clockOf(parent, index) {
-  const group = svg("g", { class: "rope-dial", role: "radio", ...OWN_KEYS }, parent);
-  const shape = (tag, name) => svg(tag, { class: name }, group);
-  const [halo, back, rim] = ["rope-halo", "rope-dial-back", "rope-rim"].map((name) => shape("circle", name));
-  const [bar, start, hand] = ["builder-bar", "builder-start", "hand"].map((name) => shape("path", `rope-${name}`));
-  setAttributes(shape("circle", "rope-hub"), { r: 2.2 });
-  const name = svgText(group, "", "middle", String(index));
-  const added = setAttributes(svgText(group, "rope-builder-number", "middle"), { "data-report": "contribution" });
-  const tip = (angle, length) => [length * Math.cos(angle), -length * Math.sin(angle)];
-
-  const turn = whenChanged((x, y, radius, on, length, from, angle, part) => {
-    setAttributes(group, { transform: `translate(${x} ${y})` });
-    for (const circle of [back, rim]) setAttributes(circle, { r: radius });
-    setAttributes(halo, { r: radius + 2.5 });
-    setAttributes(name, { y: -radius - 6 });
-    setAttributes(added, { y: radius + 16 });
-    const [tipX, tipY] = tip(angle, 0.94 * radius * length);
-    setAttributes(start, { d: polylinePath([tip(from, 0.7 * radius), tip(from, radius)]) });
-    setAttributes(hand, { d: length > 0 ? `M0 0L${tipX} ${tipY}` : "" });
-    setAttributes(bar, { d: on ? `M0 0H${tipX}` : "" });
-    group.classList.toggle("rope-builder-off", !on);
-    added.dataset.value = part;
-    setText(added, formatNumber(part));
-  });
-  return { group, added, turn };
+function clockShapes(index, { amplitude, start }, { radius, on, angle, part }) {
+  const hub = [0, 0];
+  const tip = (at, length) => [length * Math.cos(at), -length * Math.sin(at)];
+  const [x, y] = tip(angle, 0.94 * radius * amplitude);
+  const told = { "data-report": "contribution", "data-value": part };
+  return [
+    disc("rope-halo", hub, radius + 2.5),
+    disc("rope-dial-back", hub, radius),
+    disc("rope-rim", hub, radius),
+    path("rope-builder-bar", on ? `M0 0H${x}` : ""),
+    path("rope-builder-start", polylinePath([tip(start, 0.7 * radius), tip(start, radius)])),
+    path("rope-hand", amplitude > 0 ? `M0 0L${x} ${y}` : ""),
+    disc("rope-hub", hub, 2.2),
+    label("", 0, -radius - 6, String(index), "middle"),
+    label("rope-builder-number", 0, radius + 16, formatNumber(part), "middle", told),
+  ];
 }
 
 // One clock per pair, as radios that choose a pair.
 function clocksPicture(words, { state: current, set }) {
   const picture = svg("svg", { role: "radiogroup", "aria-label": words.dials, "data-control": "pair" });
-  const clocks = PAIRS.map((index) => clockOf(picture, index));
-  const groups = clocks.map(({ group }) => group);
+  const groups = PAIRS.map(() => svg("g", { role: "radio", ...OWN_KEYS }, picture));
+  const paints = groups.map((group) => layer(group));
   const pick = (pair) => {
     set({ pair });
     groups[pair].focus();
@@ -261,8 +214,7 @@ function clocksPicture(words, { state: current, set }) {
   groups.forEach((group, i) => group.addEventListener("click", () => pick(i)));
   arrowKeys(picture, { current: () => current().pair, count: () => current().head_dim / 2, pick });
 
-  function draw({ head, count, pair, parts, distance }, { dials: width, wide }) {
-    const { amplitudes, starts, inverse, pairs } = head;
+  function draw({ clocks, pairs, count, pair, parts, distance }, { dials: width, wide }) {
     const columns = wide ? 4 : 8;
     const cell = width / columns;
     const radius = Math.min(26, cell / 2 - 4);
@@ -270,12 +222,17 @@ function clocksPicture(words, { state: current, set }) {
     const height = (row * MAX_PAIRS) / columns;
     setAttributes(picture, { viewBox: `0 0 ${width} ${height}`, style: `width: ${width}px; height: ${height}px` });
     markChosen(groups, pair);
-    clocks.forEach(({ group, added, turn }, i) => {
-      group.style.display = added.style.display = i < count ? "" : "none";
-      const [x, y] = [((i % columns) + 0.5) * cell, Math.floor(i / columns) * row + radius + 18];
-      turn(x, y, radius, i < pairs, amplitudes[i], starts[i], starts[i] + distance * inverse[i], parts[i]);
-      const values = { index: i, wavelength: formatQuantity(TAU / inverse[i]), part: formatNumber(parts[i]) };
-      setAttributes(group, { "aria-label": fill(i < pairs ? words.dial : words.dialOff, values) });
+    groups.forEach((group, i) => {
+      const [clock, on, part] = [clocks[i], i < pairs, parts[i]];
+      const state = on ? fill(words.states.on, { part: formatNumber(part) }) : words.states.off;
+      setAttributes(group, {
+        class: `rope-dial ${on ? "" : "rope-builder-off"}`,
+        style: i < count ? "" : "display: none",
+        transform: `translate(${((i % columns) + 0.5) * cell} ${Math.floor(i / columns) * row + radius + 18})`,
+        "aria-label": fill(words.dial, { index: i, wavelength: formatQuantity(TAU / clock.frequency), state }),
+      });
+      const shown = { radius, on, part, angle: angleAt(clock, distance) };
+      paints[i](i < count ? clockShapes(i, clock, shown) : []);
     });
   }
   return { node: picture, draw };
@@ -284,7 +241,7 @@ function clocksPicture(words, { state: current, set }) {
 // Amplitudes of 1 for the pairs of one kind, of 0 for the others.
 const wants = { all: () => true, fast: (i, half) => i < half, slow: (i, half) => i >= Math.floor(half) };
 const amplitudesOf = (kind, count) => PAIRS.map((i) => (wants[kind](i, count / 2) ? 1 : 0));
-const aimAt = (distance, { head_dim, base }) => ({
+const aimAt = ({ distance, head_dim, base }) => ({
   start_angles: aimAngles(distance, inverseFrequencies(head_dim, base, MAX_PAIRS)),
 });
 
@@ -294,17 +251,17 @@ const reshaped = (changes) => (before) => {
   const { aim, count: old } = survey(before);
   const count = after.head_dim / 2;
   const pairs = before.pairs === old ? count : Math.min(before.pairs, count);
-  return { ...changes, pairs, pair: Math.min(before.pair, count - 1), ...(aim === null ? {} : aimAt(aim, after)) };
+  const aimed = aim === null ? {} : aimAt({ ...after, distance: aim });
+  return { ...changes, ...aimed, pairs, pair: Math.min(before.pair, count - 1) };
 };
 
 // A stop: the clocks of one kind, at their top at `to`, or where they are.
 function stop(label, kind, { to, one = false } = {}) {
   const visit = (state) => {
     const { aim, count } = survey(state);
-    const distance = to ?? aim ?? FIRST_AIM;
-    const amplitudes = amplitudesOf(kind, count);
+    const [distance, amplitudes] = [to ?? aim ?? FIRST_AIM, amplitudesOf(kind, count)];
     const pairs = one ? 1 : count;
-    return { ...aimAt(distance, state), amplitudes, pairs, distance, pair: amplitudes.indexOf(1) };
+    return { ...aimAt({ ...state, distance }), amplitudes, pairs, distance, pair: amplitudes.indexOf(1) };
   };
   const pressed = ({ pairs, count, aim, amplitudes }) => {
     if (one) return pairs === 1 && count > 1;
@@ -316,35 +273,30 @@ function stop(label, kind, { to, one = false } = {}) {
 }
 
 function makeSliders(words, { sliders, set }) {
-  const setOne = (name) => (value) =>
-    set((state) => ({ [name]: state[name].map((old, i) => (i === state.pair ? value : old)) }));
+  const tone = "score";
+  const own = (name) => ({
+    value: (state) => state[name][state.pair],
+    onInput: (value) => set((state) => ({ [name]: state[name].with(state.pair, value) })),
+  });
+  const reshapes = (name) => ({ onInput: (value) => set(reshaped({ [name]: value })) });
   return sliders({
-    distance: { label: words.distance, tone: "position", min: -REACH, max: REACH, format: whole },
+    distance: { label: words.head.distance, tone: "position", min: -REACH, max: REACH, format: whole },
     pairs: {
-      ...{ label: words.pairs, tone: "score", min: 1, max: MAX_PAIRS, format: String },
+      ...{ label: words.head.pairs, tone, min: 1, max: MAX_PAIRS },
       // A range from 1 to 1 has no length to fill.
       limit: ({ count }) => Math.max(2, count),
       onInput: (pairs) => set(({ head_dim }) => ({ pairs: Math.min(pairs, head_dim / 2) })),
     },
-    amplitude: {
-      ...{ label: words.amplitude, tone: "score", min: 0, max: 1, step: 0.05, format: formatNumber },
-      value: ({ amplitudes, pair }) => amplitudes[pair],
-      onInput: setOne("amplitudes"),
-    },
+    amplitude: { label: words.clock.amplitude, tone, max: 1, step: 0.05, format: formatNumber, ...own("amplitudes") },
     start_angle: {
       // Aimed clocks start between whole degrees.
-      ...{ label: words.start, tone: "angle", min: -180, max: 180, ...IN_DEGREES, step: "any" },
-      format: (angle) => formatAngle(angle, 0),
-      value: ({ start_angles, pair }) => start_angles[pair],
-      onInput: (angle) => setOne("start_angles")(clamp(angle, -Math.PI, Math.PI)),
+      ...{ label: words.clock.start, tone: "angle", min: -180, max: 180, ...IN_DEGREES, step: "any" },
+      ...{ format: (angle) => formatAngle(angle, 0), ...own("start_angles") },
     },
-    head_dim: {
-      ...{ label: words.head, tone: "neutral", min: 2, max: 2 * MAX_PAIRS, step: 2, format: String },
-      onInput: (head_dim) => set(reshaped({ head_dim })),
-    },
+    head_dim: { label: words.head.dim, tone: "neutral", min: 2, max: 2 * MAX_PAIRS, step: 2, ...reshapes("head_dim") },
     base: {
-      ...{ label: words.base, tone: "angle", min: 1, max: 7, ...IN_POWERS_OF_TEN, format: formatQuantity },
-      onInput: (base) => set(reshaped({ base })),
+      ...{ label: words.head.base, tone: "angle", min: 1, max: 7, ...IN_POWERS_OF_TEN, format: formatQuantity },
+      ...reshapes("base"),
     },
   });
 }
@@ -354,21 +306,17 @@ function build(tools) {
   const [curves, clocks] = [curvesPicture(words), clocksPicture(words, tools)];
   const [distance, pairs, ...rest] = makeSliders(words, tools);
   const stops = buttons({
-    aim_at_seven: stop(words.seven, "all", { to: FIRST_AIM }),
-    agree_at_zero: stop(words.zero, "all", { to: 0 }),
-    one_pair: stop(words.one, "all", { one: true }),
-    only_fast: stop(words.fast, "fast"),
-    only_slow: stop(words.slow, "slow"),
+    aim_at_seven: stop(words.aims.seven, "all", { to: FIRST_AIM }),
+    agree_at_zero: stop(words.aims.zero, "all", { to: 0 }),
+    one_pair: stop(words.kinds.one, "all", { one: true }),
+    only_fast: stop(words.kinds.fast, "fast"),
+    only_slow: stop(words.kinds.slow, "slow"),
   });
-  const onHere = () => set((state) => aimAt(state.distance, state));
-  const [here] = buttons({ aim_here: { label: words.here, onClick: onHere } });
+  const [here] = buttons({ aim_here: { label: words.aims.here, onClick: () => set(aimAt) } });
+  const inTokens = (value) => fill(words.facts.tokens, { value }, formatQuantity);
   const facts = readouts({
-    wavelength: {
-      label: words.wavelength,
-      value: ({ inverse, pair }) => TAU / inverse[pair],
-      format: (value) => fill(words.tokens, { value: formatQuantity(value) }),
-    },
-    pair_contribution: { label: words.part, tone: "score", value: ({ parts, pair }) => parts[pair] },
+    wavelength: { label: words.facts.wavelength, format: inTokens },
+    pair_contribution: { label: words.facts.part, tone: "score" },
   });
   // Eight of each, so that Python's lists can be read from the page.
   const stored = (name, trait) =>
@@ -377,13 +325,13 @@ function build(tools) {
   const title = show("pair", undefined, { format: (index) => fill(words.heading, { index }) });
 
   const tone = "score";
-  const ifAny = (score) => (Number.isFinite(score) ? formatNumber(score) : words.none);
+  const ifAny = (score) => (Number.isFinite(score) ? formatNumber(score) : words.rival.none);
   const numbers = readouts({
-    score: { label: words.score, tone },
-    total: { label: words.possible },
-    peak_score: { label: words.peak, tone, more: [words.at, show("peak", undefined, POSITION)] },
-    beside: { label: words.beside, tone },
-    rival_score: { label: words.rival, tone, format: ifAny, more: [rivalAt] },
+    score: { label: words.scores.here, tone },
+    total: { label: words.scores.possible },
+    peak_score: { label: words.scores.peak, tone, more: [words.at, show("peak", undefined, POSITION)] },
+    beside: { label: words.scores.beside, tone },
+    rival_score: { label: words.rival.score, tone, format: ifAny, more: [rivalAt] },
   });
   const box = (name, ...nodes) => div(`rope-builder${name}`, ...nodes);
   const [pictureBox, dialBox] = [box("-picture", curves.node), html("div", {}, clocks.node)];
@@ -412,23 +360,24 @@ function build(tools) {
       width: widthOf(pictureBox, 220, 460),
       dials: widthOf(dialBox, 200, 420),
     }),
-    derive({ distance, pair: _, ...given }) {
+    derive({ distance, pair, ...given }) {
       const found = remember(given);
-      const parts = PAIRS.map((i) => (i < found.pairs ? partAt(found.head, i, distance) : 0));
-      return { ...found, score: found.scores[distance + REACH], parts };
+      const parts = found.clocks.map((clock, i) => (i < found.pairs ? partAt(clock, distance) : 0));
+      const ofPair = { wavelength: TAU / found.clocks[pair].frequency, pair_contribution: parts[pair] };
+      return { ...found, ...ofPair, parts, score: found.scores[distance + REACH] };
     },
     draw(state, room) {
       curves.draw(state, room);
       clocks.draw(state, room);
       rivalAt.hidden = !Number.isFinite(state.rival);
     },
-    lesson({ loud, peak, rival, inverse, aimOn: aim, ...state }) {
+    lesson({ loud, peak, rival, clocks, aimOn: aim, ...state }) {
       const scores = { best: state.peak_score, next: state.rival_score, beside: state.beside, total: state.total };
-      return fill(words.lessons[lessonKind({ ...scores, aim, on: loud.length })], {
-        ...Object.fromEntries(Object.entries(scores).map(([name, score]) => [name, formatNumber(score)])),
-        ...{ on: loud.length, peak: whole(peak), rival: whole(rival) },
-        wavelength: formatQuantity(TAU / inverse[loud[0] ?? 0]),
-      });
+      const kind = lessonKind({ ...scores, aim, on: loud.length });
+      const said = Object.fromEntries(Object.entries(scores).map(([name, score]) => [name, formatNumber(score)]));
+      const distances = { on: loud.length, peak: whole(peak), rival: whole(rival) };
+      const wavelength = formatQuantity(TAU / clocks[loud[0] ?? 0].frequency);
+      return fill(words.lessons[kind], { ...said, ...distances, wavelength });
     },
   };
 }

@@ -5,14 +5,11 @@ import { inverseFrequencies } from "../kit/math.js";
 import * as widget from "./widget.js";
 const near = (actual, expected) => assert.ok(Math.abs(actual - expected) < 1e-9, `${actual} is not ${expected}`);
 const inverse = inverseFrequencies(16, 100);
-const ones = Array(8).fill(1);
-const aimed = (distance, pairs = 8) => ({
-  amplitudes: ones,
-  starts: widget.aimAngles(distance, inverse),
-  inverse,
-  pairs,
-});
-const all = (state) => Array.from({ length: 65 }, (_, i) => widget.scoreAt(state, i - 32));
+const aimed = (distance, pairs = 8) =>
+  widget
+    .aimAngles(distance, inverse.slice(0, pairs))
+    .map((start, i) => ({ amplitude: 1, start, frequency: inverse[i] }));
+const all = (clocks) => Array.from({ length: 65 }, (_, i) => widget.scoreAt(clocks, i - 32));
 
 test("frequencies fall by the same factor from pair to pair, from 1 rad per token", () => {
   near(inverse[0], 1);
@@ -24,25 +21,28 @@ test("aimed clocks are all at their top at the distance, and only there", () => 
   const scores = all(aimed(-7));
   near(scores[25], 8);
   assert.equal(scores.filter((score) => score > 7.5).length, 1);
-  for (const start of aimed(-32).starts) assert.ok(Math.abs(start) <= Math.PI);
+  for (const { start } of aimed(-32)) assert.ok(Math.abs(start) <= Math.PI);
 });
 
 test("an aim is recognized from the starts, and a moved clock spoils it", () => {
   for (const distance of [-32, -7, 0, 5, 32]) {
-    assert.equal(widget.aimedAt(aimed(distance).starts, inverse, 8), distance);
+    assert.equal(widget.aimedAt(aimed(distance)), distance);
   }
-  const starts = aimed(-7).starts.with(3, 1);
-  assert.equal(widget.aimedAt(starts, inverse, 8), null);
-  assert.equal(widget.aimedAt(starts, inverse, 3), -7);
+  const clocks = aimed(-7).with(3, { amplitude: 1, start: 1, frequency: inverse[3] });
+  assert.equal(widget.aimedAt(clocks), null);
+  assert.equal(widget.aimedAt(clocks.slice(0, 3)), -7);
 });
 
 test("a key behind has a negative distance, and its clock starts ahead by as much", () => {
-  const one = { amplitudes: [0.5], starts: [0.3], inverse: [0.2], pairs: 1 };
-  near(widget.scoreAt(one, -4), 0.5 * Math.cos(0.3 - 0.8));
+  near(widget.scoreAt([{ amplitude: 0.5, start: 0.3, frequency: 0.2 }], -4), 0.5 * Math.cos(0.3 - 0.8));
 });
 
 test("pairs that are off add nothing", () => {
-  near(widget.scoreAt(aimed(-7, 3), -7), 3);
+  const state = { head_dim: 16, base: 100, amplitudes: Array(8).fill(1), pairs: 3 };
+  const { on, scores, total } = widget.survey({ ...state, start_angles: widget.aimAngles(-7, inverse) });
+  assert.deepEqual([on.length, total], [3, 3]);
+  near(scores[25], 3);
+  near(scores[32], widget.scoreAt(aimed(-7, 3), 0));
 });
 
 test("of equal scores the nearest is the peak, behind before ahead", () => {

@@ -18,17 +18,16 @@ export function codeOf(position, binary, inverse) {
   return sinusoid(position, inverse);
 }
 
-// What each pair (each bit) adds to the dot product.
-export function pairProducts(a, b, width) {
-  return Array.from({ length: a.length / width }, (_, i) => {
-    let sum = 0;
-    for (let j = width * i; j < width * (i + 1); j += 1) sum += a[j] * b[j];
-    return sum;
-  });
+export function innerProduct(a, b) {
+  let sum = 0;
+  for (let i = 0; i < a.length; i += 1) sum += a[i] * b[i];
+  return sum;
 }
 
-export function innerProduct(a, b) {
-  return pairProducts(a, b, a.length)[0];
+// What each pair (each bit) adds to the dot product.
+export function pairProducts(a, b, width) {
+  const part = (row, i) => row.slice(width * i, width * (i + 1));
+  return Array.from({ length: a.length / width }, (_, i) => innerProduct(part(a, i), part(b, i)));
 }
 
 // Least and greatest dot product of every offset, over all places on the map.

@@ -1,20 +1,16 @@
-import { readout } from "../kit/controls.js";
-import { div, html, setAttributes, setText, svg, svgText, whenChanged, widthOf } from "../kit/dom.js";
+import { div, html, setAttributes, svg, whenChanged, widthOf } from "../kit/dom.js";
+import { disc, label, layer, path, turn } from "../kit/layer.js";
 import { TAU, clamp, degrees } from "../kit/math.js";
 import { mount } from "../kit/mount.js";
-import { arcHeadPath, polylinePath, sectorPath, spiralPoints } from "../kit/paths.js";
-import { linearScale, nowMarker } from "../kit/plot.js";
-import { fill, formatNumber, formatQuantity, tokens } from "../kit/text.js";
+import { polylinePath, sectorPath, spiralPoints } from "../kit/paths.js";
+import { linearScale, nowMarker, panel } from "../kit/plot.js";
+import { fill, formatNumber, formatQuantity, tokens, whole } from "../kit/text.js";
 import { OFFSETS, PLACES, REACH, codeFrequencies, curveOf, innerProduct, pairProducts, shapeOf } from "./codes.js";
 
 const WORDS = {
   en: {
     title: "Sinusoid explorer: a position as the reading of many clock hands",
-    codes: {
-      binary: "binary counter",
-      counter_waves: "its waves",
-      transformer: "the Transformer’s waves",
-    },
+    codes: { binary: "binary counter", counter_waves: "its waves", transformer: "the Transformer’s waves" },
     columns: {
       binary: "Each row is a position, each column a bit, lowest bit first.",
       waves: "Each row is a position, each column pair a hand’s (sin, cos), fast to slow.",
@@ -22,54 +18,35 @@ const WORDS = {
     map: "Heat map: positions 0 to 127 from top to bottom, the code’s columns from left to right, values from −1 to 1. The rows of m and m + Δ and the chosen column are framed. Below it, the two codes as bars, and the dot product of each pair.",
     clock: "The chosen hand at m and at m + Δ, and the turn between them",
     curve: "Inner product of the codes of m and m + Δ, as a curve over Δ",
-    position: "position m",
-    offset: "offset Δ",
+    sliders: { position: "position m", offset: "offset Δ" },
     pair: { binary: "bit", waves: "pair" },
     pairTitle: { binary: "Bit {pair}", waves: "Pair {pair}" },
     rowCode: "code of position {position}",
-    products: {
-      binary: "bit times bit: the sum is {inner}",
-      waves: "dot product, pair by pair: the sum is {inner}",
-    },
-    here: "m",
-    there: "m + Δ",
+    products: { binary: "bit times bit: the sum is {inner}", waves: "dot product, pair by pair: the sum is {inner}" },
+    rows: { here: "m", there: "m + Δ" },
     dial: {
       binary: "A bit knows only which half of the dial its hand stands in.",
       waves: "The tip is (cos, sin), so hands turn counterclockwise. The code stores (sin, cos).",
     },
-    cos: "cos",
-    sin: "sin",
+    axisNames: { cos: "cos", sin: "sin" },
     wavelength: { binary: "period", waves: "wavelength" },
-    inverseFrequency: "turn per position",
-    turn: "turn for Δ",
-    reading: "sin, cos at m",
-    bit: "bit at m",
-    tokens: "{value} tokens",
-    radians: "{value} rad",
-    radiansDegrees: "{value} rad ({degrees}°)",
-    axisX: "offset Δ",
-    axisY: "dot product of m and m + Δ",
-    band: "shaded: the same Δ elsewhere",
-    noBand: "the same curve at every place",
-    lesson:
-      "At positions {m} and {other}: dot product <b>{inner}</b> of {most}. The same {steps} anywhere: <b>{inner}</b>.",
-    lessonWalk:
-      "Both rows move on and every hand turns. They stay {steps} apart, and the dot product stays <b>{inner}</b>.",
-    lessonSelf: "A position with itself: <b>{inner}</b> of {most}. Each pair adds sin² + cos² = 1.",
-    lessonBits:
-      "From {m} to {other}, {flipped} of {most} bits flip: dot product <b>{inner}</b> of {most}. The same {steps} elsewhere: anything from <b>{low}</b> to <b>{high}</b>.",
-    lessonBitsAlike:
-      "From {m} to {other}, {flipped} of {most} bits flip: dot product <b>{inner}</b> of {most}. For this offset it is the same everywhere.",
-    step: "step",
-    steps: "steps",
-    back: "back",
-    walk: "walk on",
-    fastest: "fastest hand",
-    slowest: "slowest hand",
-    inner: "dot product",
-    most: "at most",
-    elsewhere: "same Δ, all places",
-    other: "m + Δ",
+    reading: { binary: "bit at m", waves: "sin, cos at m" },
+    facts: { frequency: "turn per position", turn: "turn for Δ" },
+    units: { tokens: "{value} tokens", radians: "{value} rad", turn: "{value} rad ({degrees}°)" },
+    axes: { x: "offset Δ", y: "dot product of m and m + Δ" },
+    band: { shaded: "shaded: the same Δ elsewhere", alike: "the same curve at every place" },
+    lessons: {
+      waves:
+        "At positions {m} and {other}: dot product <b>{inner}</b> of {most}. The same {steps} anywhere: <b>{inner}</b>.",
+      walk: "Both rows move on and every hand turns. They stay {steps} apart, and the dot product stays <b>{inner}</b>.",
+      self: "A position with itself: <b>{inner}</b> of {most}. Each pair adds sin² + cos² = 1.",
+      bits: "From {m} to {other}, {flipped} of {most} bits flip: dot product <b>{inner}</b> of {most}. The same {steps} elsewhere: anything from <b>{low}</b> to <b>{high}</b>.",
+      alike:
+        "From {m} to {other}, {flipped} of {most} bits flip: dot product <b>{inner}</b> of {most}. For this offset it is the same everywhere.",
+    },
+    steps: { one: "step", many: "steps", back: "back" },
+    stops: { walk: "walk on", fastest: "fastest hand", slowest: "slowest hand" },
+    numbers: { inner: "dot product", most: "at most", elsewhere: "same Δ, all places", other: "m + Δ" },
   },
 };
 
@@ -81,6 +58,7 @@ const MAP_HEIGHT = 2 * PLACES;
 const BAR_TOP = TOP + MAP_HEIGHT + 8;
 const BAR_ROW = 52;
 const BAR_HEIGHT = 30;
+const ROWS = [0, 1, 2];
 
 // From where it stands if both rows have room, or else from the top of the map.
 export function walkFrom(position, offset) {
@@ -93,193 +71,143 @@ export function walkFrom(position, offset) {
 export function labelAngles(from, to) {
   if (from === to) return [from, to];
   const gap = Math.atan2(Math.sin(to - from), Math.cos(to - from));
-  const push = Math.max(0, 0.62 - Math.abs(gap)) / 2;
-  const way = gap < 0 ? -1 : 1;
-  return [from - way * push, to + way * push];
+  const push = ((gap < 0 ? -1 : 1) * Math.max(0, 0.62 - Math.abs(gap))) / 2;
+  return [from - push, to + push];
 }
 
-export function signedQuantity(value) {
-  return (value < 0 ? "−" : "") + formatQuantity(Math.abs(value));
+const boxPath = (x, y, width, height) => `M${x.toFixed(2)} ${y}h${width.toFixed(2)}v${height}h${(-width).toFixed(2)}Z`;
+const middleOf = (row) => BAR_TOP + row * BAR_ROW + 17 + BAR_HEIGHT / 2;
+
+// Both codes and their products as bars: those above 0, those below, and the products.
+function barsOf(rows, across) {
+  const paths = ["", "", ""];
+  rows.forEach((values, row) => {
+    const each = across / values.length;
+    const gap = Math.min(1.5, 0.2 * each);
+    values.forEach((value, j) => {
+      const tall = ((-value * BAR_HEIGHT) / 2).toFixed(2);
+      paths[row === 2 ? 2 : value < 0 ? 1 : 0] += boxPath(GUTTER + j * each + gap / 2, middleOf(row), each - gap, tall);
+    });
+  });
+  return ["positive", "negative", "score"].map((tone, i) => path(`rope-sinusoid-${tone}`, paths[i]));
 }
 
-// Red, green, blue of "#rrggbb".
-export function channels(color) {
-  return [1, 3, 5].map((i) => parseInt(color.trim().slice(i, i + 2), 16));
+const outlined = (tag, attributes) =>
+  ["halo", "frame"].map((name) => [tag, { class: `rope-sinusoid-${name}`, ...attributes }]);
+
+// The row of a place: a frame where it is on the map, or an arrow to it.
+function rowMark(place, side, right) {
+  const seen = place >= 0 && place <= PLACES - 1;
+  const y = TOP + 2 * clamp(place, 0, PLACES - 1) - 1.5;
+  const frame = { x: GUTTER - 1, y, width: right - GUTTER + 2, height: 5, rx: 2 };
+  const said = `${seen ? "" : place < 0 ? "↑" : "↓"}${whole(Math.floor(place))}`;
+  const [x, anchor] = side ? [right + 6, "start"] : [GUTTER - 6, "end"];
+  return [...(seen ? outlined("rect", frame) : []), label("rope-sinusoid-row-label", x, y + 6.5, said, anchor)];
 }
 
-// On a dark page both ends are light: one is dimmed, so that they differ in more than hue.
-export function deepened(color, around) {
-  const share = Math.max(...around) < 128 ? 0.72 : 1;
-  return color.map((channel, i) => Math.round(around[i] + share * (channel - around[i])));
-}
-
-// From `negative` at -1 over `middle` at 0 to `positive` at 1.
-export function blend(value, negative, middle, positive) {
-  const end = value < 0 ? negative : positive;
-  return middle.map((channel, i) => Math.round(channel + Math.abs(value) * (end[i] - channel)));
+// The column of the chosen pair, down the map and the bars.
+function columnMark(pair, step, right, said) {
+  const x = GUTTER + pair * step;
+  const rows = ROWS.map((row) => [middleOf(row) - BAR_HEIGHT / 2 - 1, BAR_HEIGHT + 2]);
+  const d = [[TOP, MAP_HEIGHT], ...rows].map(([y, height]) => boxPath(x, y, step, height)).join("");
+  const at = clamp(x + step / 2, GUTTER + 24, right - 30);
+  return [...outlined("path", { d }), label("rope-sinusoid-strong", at, 14, said, "middle")];
 }
 
 // The map with the rows of m and m + Δ, and below it both codes as bars and their products.
 function mapPicture(words) {
   const picture = svg("svg", { role: "img", "aria-label": words.map });
-  const canvas = html("canvas", { class: "rope-sinusoid-canvas", "aria-hidden": "true" });
-  const path = (className) => svg("path", { class: className }, picture);
-  const text = (className, anchor, content) => svgText(picture, className, anchor, content);
-  const [gaps, edge, zeros] = ["rope-sinusoid-gaps", "rope-axis", "rope-axis"].map(path);
-  const ticks = [0, 32, 64, 96, 127].map((at) => {
-    const place = { x: GUTTER - 7, y: TOP + 2 * at + 5 };
-    return { at, node: setAttributes(text("", "end", String(at)), place) };
-  });
-  const heads = [words.here, words.there].map((name, i) => text("rope-sinusoid-row-label", i ? "end" : "start", name));
-  const bars = ["positive", "negative", "score"].map((tone) => path(`rope-sinusoid-${tone}`));
-  const captions = ["", "", "rope-tone-score"].map((name, i) =>
-    setAttributes(text(name, "start"), { x: GUTTER, y: BAR_TOP + i * BAR_ROW + 12 }),
-  );
-  const columnFrames = ["halo", "frame"].map((name) => path(`rope-sinusoid-${name}`));
-  const columnLabel = text("rope-sinusoid-strong", "middle");
-  const rows = ["end", "start"].map((anchor) => ({
-    frames: ["halo", "frame"].map((name) =>
-      svg("rect", { class: `rope-sinusoid-${name}`, height: 5, rx: 2, x: GUTTER - 1 }, picture),
-    ),
-    label: text("rope-sinusoid-row-label", anchor),
-  }));
-  const middle = (row) => BAR_TOP + row * BAR_ROW + 17 + BAR_HEIGHT / 2;
-  const ROWS = [0, 1, 2];
+  const shades = [html("span"), html("span")];
+  const colors = div("rope-sinusoid-colors", ...shades);
+  const paint = layer(picture);
 
-  const drawGround = whenChanged((width, count) => {
+  function draw({ shape, pair, here, there, products, inner, position, other }, width) {
     const [across, right, bottom] = [width - 2 * GUTTER, width - GUTTER, TOP + MAP_HEIGHT];
     const height = BAR_TOP + 3 * BAR_ROW - 4;
-    const between = Array.from({ length: count - 1 }, (_, i) => (GUTTER + ((i + 1) * across) / count).toFixed(2));
+    const step = across / shape.most;
+    const places = [position, other].map((at) => (shape.binary ? Math.floor(at) : at));
+    const captions = places.map((place) => fill(words.rowCode, { position: tokens(place) }));
+    captions.push(fill(words.products[shape.kind], { inner: formatNumber(inner, shape.digits) }));
+    const between = shape.inverse.slice(1).map((_, i) => `M${(GUTTER + (i + 1) * step).toFixed(2)} ${TOP}V${bottom}`);
+    const zeros = ROWS.map((row) => `M${GUTTER} ${middleOf(row)}H${right}`);
+    const hidden = (at) => Math.abs(at - places[0]) < 8;
     setAttributes(picture, { viewBox: `0 0 ${width} ${height}`, height });
-    setAttributes(canvas, { style: `left: ${GUTTER}px; top: ${TOP}px; width: ${across}px; height: ${MAP_HEIGHT}px` });
-    setAttributes(gaps, { d: between.map((x) => `M${x} ${TOP}V${bottom}`).join("") });
-    setAttributes(edge, { d: `M${GUTTER} ${TOP}H${right}V${bottom}H${GUTTER}Z` });
-    setAttributes(zeros, { d: ROWS.map((row) => `M${GUTTER} ${middle(row)}H${right}`).join("") });
-    heads.forEach((head, i) => setAttributes(head, { x: i * width, y: 14 }));
-  });
-
-  function drawBars({ shape, here, there, products, inner, position, other }, across) {
-    const paths = ["", "", ""];
-    [here, there, products].forEach((values, row) => {
-      const each = across / values.length;
-      const gap = Math.min(1.5, 0.2 * each);
-      const wide = (each - gap).toFixed(2);
-      values.forEach((value, j) => {
-        const x = (GUTTER + j * each + gap / 2).toFixed(2);
-        const tall = ((-value * BAR_HEIGHT) / 2).toFixed(2);
-        paths[row === 2 ? 2 : value < 0 ? 1 : 0] += `M${x} ${middle(row)}h${wide}v${tall}h-${wide}Z`;
-      });
-    });
-    bars.forEach((node, i) => setAttributes(node, { d: paths[i] }));
-    [position, other].forEach((m, i) => setText(captions[i], fill(words.rowCode, { position: placeOf(shape, m) })));
-    setText(captions[2], fill(words.products[shape.kind], { inner: formatNumber(inner, shape.digits) }));
+    setAttributes(colors, { style: `left: ${GUTTER}px; top: ${TOP}px; width: ${across}px; height: ${MAP_HEIGHT}px` });
+    paint([
+      path("rope-sinusoid-gaps", between.join("")),
+      path("rope-axis", `M${GUTTER} ${TOP}H${right}V${bottom}H${GUTTER}Z${zeros.join("")}`),
+      ...[0, 32, 64, 96, 127].map((at) => label("", GUTTER - 7, TOP + 2 * at + 5, hidden(at) ? "" : String(at), "end")),
+      label("rope-sinusoid-row-label", 0, 14, words.rows.here),
+      label("rope-sinusoid-row-label", width, 14, words.rows.there, "end"),
+      ...barsOf([here, there, products], across),
+      ...captions.map((said, row) => label(row > 1 ? "rope-tone-score" : "", GUTTER, middleOf(row) - 20, said)),
+      ...columnMark(pair, step, right, fill(words.pairTitle[shape.kind], { pair })),
+      ...places.flatMap((place, side) => rowMark(place, side, right)),
+    ]);
   }
 
-  function drawColumn({ shape, pair }, step, right) {
-    const x = GUTTER + pair * step;
-    const frames = [[TOP, MAP_HEIGHT], ...ROWS.map((row) => [middle(row) - BAR_HEIGHT / 2 - 1, BAR_HEIGHT + 2])];
-    const d = frames.map(([y, h]) => `M${x.toFixed(2)} ${y}h${step.toFixed(2)}v${h}h${(-step).toFixed(2)}Z`).join("");
-    for (const node of columnFrames) setAttributes(node, { d });
-    setText(columnLabel, fill(words.pairTitle[shape.kind], { pair }));
-    setAttributes(columnLabel, { x: clamp(x + step / 2, GUTTER + 24, right - 30), y: 14 });
-  }
-
-  function drawRow({ frames, label }, place, side, right) {
-    const seen = place >= 0 && place <= PLACES - 1;
-    const y = TOP + 2 * clamp(place, 0, PLACES - 1) - 1.5;
-    const visibility = seen ? "visible" : "hidden";
-    for (const node of frames) setAttributes(node, { width: right - GUTTER + 2, y, visibility });
-    setText(label, `${seen ? "" : place < 0 ? "↑" : "↓"}${formatNumber(Math.floor(place), 0)}`);
-    setAttributes(label, { x: side ? right + 6 : GUTTER - 6, y: y + 6.5 });
-  }
-
-  function draw(state, width) {
-    const [across, right] = [width - 2 * GUTTER, width - GUTTER];
-    const places = [state.position, state.other].map((at) => (state.shape.binary ? Math.floor(at) : at));
-    drawGround(width, state.shape.most);
-    drawBars(state, across);
-    drawColumn(state, across / state.shape.most, right);
-    places.forEach((place, i) => drawRow(rows[i], place, i, right));
-    for (const { at, node } of ticks) setAttributes(node, { opacity: Math.abs(at - places[0]) < 8 ? 0 : 1 });
-  }
-
-  // One pixel per number: the browser enlarges it without smoothing, at any resolution.
-  const paint = whenChanged((shape, [negative, middleColor, positive]) => {
-    const count = shape.most * shape.width;
-    Object.assign(canvas, { width: count, height: PLACES });
+  // One pixel per number, in a mask of each color: the style sheet has the colors, and the browser
+  // enlarges the masks without smoothing, at any resolution.
+  const color = whenChanged((shape) => {
+    const numbers = shape.table.slice(REACH, REACH + PLACES).flat();
+    const canvas = html("canvas", { width: numbers.length / PLACES, height: PLACES });
     const context = canvas.getContext("2d");
-    const image = context.createImageData(count, PLACES);
-    for (let m = 0; m < PLACES; m += 1) {
-      shape.table[m + REACH].forEach((value, j) => {
-        image.data.set([...blend(value, negative, middleColor, positive), 255], 4 * (m * count + j));
-      });
-    }
-    context.putImageData(image, 0, 0);
+    [-1, 1].forEach((sign, i) => {
+      const pixels = numbers.flatMap((value) => [0, 0, 0, 255 * Math.max(0, sign * value)]);
+      context.putImageData(new ImageData(Uint8ClampedArray.from(pixels), canvas.width), 0, 0);
+      shades[i].style.maskImage = `url(${canvas.toDataURL()})`;
+    });
   });
-  return { node: div("rope-sinusoid-map", canvas, picture), draw, paint };
+  return { node: div("rope-sinusoid-map", colors, picture), draw, color };
 }
 
-const CENTER = 75;
+const HUB = [75, 75];
 const RADIUS = 50;
+
+// The way of the chosen hand from one place to the other, round and round where it is long.
+function turnShapes(binary, from, turned) {
+  const within = turned && !binary ? sectorPath(...HUB, 22, from, from + clamp(turned, -TAU, TAU)) : "";
+  const growth = Math.min(5, 16 / Math.max(1, Math.abs(turned) / TAU));
+  const points = Math.abs(turned) * 26 > 9 ? spiralPoints(...HUB, 26, from, from + turned, growth) : [];
+  const line = Math.abs(turned) > 2 * TAU ? "rope-turn rope-turn-many" : "rope-turn";
+  return [path("rope-between", within), ...turn("rope-sinusoid-arc", points, line)];
+}
 
 // The chosen hand at both places, and the turn between them.
 function clockPicture(words) {
   const picture = svg("svg", { viewBox: "0 0 150 150", role: "img", "aria-label": words.clock });
-  const at = { cx: CENTER, cy: CENTER };
-  const path = (className, d = "", fade = {}) => svg("path", { class: className, d, ...fade }, picture);
-  const text = (className, anchor, content, x = 0, y = 0) =>
-    setAttributes(svgText(picture, className, anchor, content), { x, y });
-  svg("circle", { class: "rope-dial-back", ...at, r: RADIUS }, picture);
-  const half = (tone, from, to) =>
-    path(`rope-sinusoid-${tone}`, sectorPath(CENTER, CENTER, RADIUS, from, to), { opacity: 0.4 });
-  const halves = [half("negative", 0, TAU / 2), half("positive", -TAU / 2, 0)];
-  path("rope-axis", "M19 75H131M75 19V131");
-  svg("circle", { class: "rope-circle", ...at, r: RADIUS }, picture);
-  const axisNames = [
-    { node: text("", "end", words.cos, 150, 89), angle: -0.2 },
-    { node: text("", "end", words.sin, 71, 15), angle: 1.75 },
-  ];
-  const signs = ["−1", "+1"].map((sign, i) => text("rope-sinusoid-strong", "middle", sign, 15, i ? 131 : 29));
-  const wedge = path("rope-between");
-  const [arc, arcHead] = [path("rope-turn rope-sinusoid-arc"), path("rope-turn-head rope-sinusoid-arc")];
-  const hands = [1, 0].map((i) => ({
-    line: path(`rope-hand rope-sinusoid-hand-${i}`),
-    tip: svg("circle", { class: `rope-sinusoid-tip-${i}`, r: 4.5 }, picture),
-    label: text("rope-sinusoid-row-label", "middle"),
-  }));
-  hands.reverse();
-  svg("circle", { class: "rope-hub", ...at, r: 3 }, picture);
-  const place = (angle, reach) => [CENTER + reach * Math.cos(angle), CENTER - reach * Math.sin(angle)];
-
-  function drawTurn(binary, from, turned) {
-    const within = turned && !binary ? sectorPath(CENTER, CENTER, 22, from, from + clamp(turned, -TAU, TAU)) : "";
-    setAttributes(wedge, { d: within });
-    const growth = Math.min(5, 16 / Math.max(1, Math.abs(turned) / TAU));
-    const points = spiralPoints(CENTER, CENTER, 26, from, from + turned, growth);
-    const drawn = Math.abs(turned) * 26 > 9;
-    arc.classList.toggle("rope-turn-many", Math.abs(turned) > 2 * TAU);
-    setAttributes(arc, { d: drawn ? polylinePath(points.slice(0, -1)) : "" });
-    setAttributes(arcHead, { d: drawn ? arcHeadPath(points) : "" });
-  }
+  const paint = layer(picture);
+  const place = (angle, reach) => [HUB[0] + reach * Math.cos(angle), HUB[1] - reach * Math.sin(angle)];
+  const half = (tone, from) =>
+    path(`rope-sinusoid-${tone}`, sectorPath(...HUB, RADIUS, from, from + TAU / 2), { opacity: 0.4 });
 
   function draw({ shape: { binary, inverse }, position, other, pair, offset, turn }) {
     const places = [position, other];
     const angles = places.map((m) => (binary ? Math.floor(m) : m) * inverse[pair]);
-    const [labels, shown] = [labelAngles(angles[0], angles[0] + turn), [true, offset !== 0]];
-    const visible = (yes) => ({ visibility: yes ? "visible" : "hidden" });
-    hands.forEach(({ line, tip, label }, i) => {
-      const [[x, y], [labelX, labelY]] = [place(angles[i], RADIUS), place(labels[i], RADIUS + 14)];
-      setAttributes(line, { d: polylinePath([[CENTER, CENTER], place(angles[i], RADIUS - 4)]) });
-      setAttributes(tip, { cx: x.toFixed(2), cy: y.toFixed(2) });
-      setText(label, formatNumber(Math.floor(places[i]), 0));
-      setAttributes(label, { x: labelX.toFixed(2), y: (labelY + 4.5).toFixed(2), ...visible(shown[i]) });
-    });
-    drawTurn(binary, angles[0], turn);
-    for (const node of [...halves, ...signs]) setAttributes(node, visible(binary));
-    for (const { node, angle } of axisNames) {
-      const crowded = labels.some((label, i) => shown[i] && Math.cos(label - angle) > 0.86);
-      setAttributes(node, visible(!binary && !crowded));
-    }
+    const labels = labelAngles(angles[0], angles[0] + turn);
+    const names = [0, 1].map((i) => (i && !offset ? "" : whole(Math.floor(places[i]))));
+    const free = (angle) => labels.every((at, i) => !names[i] || Math.cos(at - angle) <= 0.86);
+    const hand = (i) => {
+      const [x, y] = place(labels[i], RADIUS + 14);
+      return [
+        path(`rope-hand rope-sinusoid-hand-${i}`, polylinePath([HUB, place(angles[i], RADIUS - 4)])),
+        disc(`rope-sinusoid-tip-${i}`, place(angles[i], RADIUS), 4.5),
+        label("rope-sinusoid-row-label", x.toFixed(2), (y + 4.5).toFixed(2), names[i], "middle"),
+      ];
+    };
+    paint([
+      disc("rope-dial-back", HUB, RADIUS),
+      ...(binary ? [half("negative", 0), half("positive", -TAU / 2)] : []),
+      path("rope-axis", "M19 75H131M75 19V131"),
+      disc("rope-circle", HUB, RADIUS),
+      label("", 150, 89, !binary && free(-0.2) ? words.axisNames.cos : "", "end"),
+      label("", 71, 15, !binary && free(1.75) ? words.axisNames.sin : "", "end"),
+      label("rope-sinusoid-strong", 15, 29, binary ? "−1" : "", "middle"),
+      label("rope-sinusoid-strong", 15, 131, binary ? "+1" : "", "middle"),
+      ...turnShapes(binary, angles[0], turn),
+      ...[1, 0].flatMap(hand),
+      disc("rope-hub", HUB, 3),
+    ]);
   }
   return { node: picture, draw };
 }
@@ -287,75 +215,57 @@ function clockPicture(words) {
 // The dot product of m and m + Δ over Δ, and how far other places differ.
 function curvePicture(words) {
   const picture = svg("svg", { role: "img", "aria-label": words.curve });
-  const path = (className) => svg("path", { class: className }, picture);
-  const [grid, band, axis] = ["rope-grid", "rope-sinusoid-band", "rope-axis"].map(path);
-  const [line, stem] = ["rope-curve rope-sinusoid-curve", "rope-stem"].map(path);
+  const [paintGround, paintCurve] = [layer(picture), layer(picture)];
   const markNow = nowMarker(picture, { ringed: false });
-  const levels = [0, 1, 2].map(() => svgText(picture, "", "end"));
-  const ticks = [-64, -32, 0, 32, 64].map((at) => ({ at, node: svgText(picture, "", "middle", formatNumber(at, 0)) }));
-  const titleX = svgText(picture, "rope-axis-title", "start", words.axisX);
-  setAttributes(svgText(picture, "rope-axis-title rope-tone-score", "start", words.axisY), { x: 0, y: 13 });
-  const note = svgText(picture, "", "end");
-  const [left, top] = [30, 28];
-  const scales = (width, height, { least, most }) => ({
-    ...{ right: width - 14, bottom: height - 36 },
-    toX: linearScale(-REACH, REACH, left, width - 14),
-    toY: linearScale(least, most, height - 36, top),
-  });
+  const ticks = [-64, -32, 0, 32, 64];
 
-  const drawGround = whenChanged((width, height, shape) => {
-    const { right, bottom, toX, toY } = scales(width, height, shape);
-    const points = (values) => values.map((value, i) => [toX(OFFSETS[i]), toY(value)]);
+  const drawGround = whenChanged((width, height, { least, most, low, high, alike }) => {
+    const [left, top, right, bottom] = [30, 28, width - 14, height - 36];
+    const toX = linearScale(-REACH, REACH, left, right);
+    const axes = panel({ left, right, top, bottom, low: least, high: most, toX });
+    const along = (values) => values.map((value, i) => axes.at(OFFSETS[i], value));
     setAttributes(picture, { viewBox: `0 0 ${width} ${height}`, height });
-    setAttributes(grid, {
-      d: `${ticks.map(({ at }) => `M${toX(at)} ${top}V${bottom}`).join("")}M${left} ${top}H${right}`,
-    });
-    setAttributes(axis, { d: `M${left} ${toY(0)}H${right}` });
-    const around = [...points(shape.high), ...points(shape.low).reverse()];
-    setAttributes(band, { d: shape.alike ? "" : `${polylinePath(around)}Z` });
-    for (const { at, node } of ticks) setAttributes(node, { x: toX(at), y: bottom + 16 });
-    [shape.most, 0, shape.least].forEach((level, i) => {
-      setText(levels[i], i === 2 && level === 0 ? "" : formatNumber(level, 0));
-      setAttributes(levels[i], { x: left - 6, y: toY(level) + 4 });
-    });
-    setAttributes(titleX, { x: left - 10, y: height - 2 });
-    setText(note, shape.alike ? words.noBand : words.band);
-    setAttributes(note, { x: right + 10, y: height - 2 });
+    paintGround([
+      path("rope-grid", axes.uprights(ticks) + axes.levels([most])),
+      path("rope-sinusoid-band", alike ? "" : `${polylinePath([...along(high), ...along(low).reverse()])}Z`),
+      path("rope-axis", axes.levels([0])),
+      ...axes.numbersUp([...new Set([most, 0, least])], whole),
+      ...axes.numbersAlong(ticks, whole),
+      label("rope-axis-title", left - 10, height - 2, words.axes.x),
+      label("rope-axis-title rope-tone-score", 0, 13, words.axes.y),
+      label("", right + 10, height - 2, alike ? words.band.alike : words.band.shaded, "end"),
+    ]);
+    return { ...axes, along };
   });
 
   function draw({ shape, curve, offset, inner }, { width, height }) {
-    const { bottom, toX, toY } = scales(width, height, shape);
-    drawGround(width, height, shape);
-    setAttributes(line, { d: polylinePath(curve.map((value, i) => [toX(OFFSETS[i]), toY(value)])) });
-    const [x, y] = [toX(offset), toY(inner)];
-    setAttributes(stem, { d: `M${x} ${toY(0)}V${y.toFixed(2)}` });
+    const { at, toY, top, bottom, along } = drawGround(width, height, shape);
+    const [x, y] = at(offset, inner);
+    paintCurve([
+      path("rope-curve rope-sinusoid-curve", polylinePath(along(curve))),
+      path("rope-stem", `M${x} ${toY(0)}V${y.toFixed(2)}`),
+    ]);
     const text = formatNumber(inner, shape.digits);
     markNow({ x, y, text, width, reach: 74, low: top + 8, high: bottom, below: -8 });
   }
   return { node: picture, draw };
 }
 
-// A walk passes between places; a counter counts whole ones.
-function placeOf({ binary }, place) {
-  return tokens(binary ? Math.floor(place) : place);
-}
-
 function makeSentence(words, { shape, offset, inner, low, high, position, other }, walking) {
   const { binary, digits, most } = shape;
-  const count = Math.abs(offset);
-  const back = offset < 0 && !walking ? ` ${words.back}` : "";
-  const waves = offset === 0 ? words.lessonSelf : walking ? words.lessonWalk : words.lesson;
-  const bits = high - low < 1e-6 ? words.lessonBitsAlike : words.lessonBits;
-  const [m, there] = [position, other].map((place) => placeOf(shape, place));
+  const kind = binary ? (high - low < 1e-6 ? "alike" : "bits") : offset === 0 ? "self" : walking ? "walk" : "waves";
+  const [count, { one, many, back }] = [Math.abs(offset), words.steps];
+  // A walk passes between places; a counter counts whole ones.
+  const [m, there] = [position, other].map((place) => tokens(binary ? Math.floor(place) : place));
   const [product, least, greatest] = [inner, low, high].map((value) => formatNumber(value, digits));
-  return fill(binary ? bits : waves, {
+  return fill(words.lessons[kind], {
     ...{ m, other: there, inner: product, low: least, high: greatest, most },
     flipped: (most - inner) / 2,
-    steps: `${count} ${count === 1 ? words.step : words.steps}${back}`,
+    steps: `${count} ${count === 1 ? one : many}${offset < 0 && !walking ? ` ${back}` : ""}`,
   });
 }
 
-function makeButtons(words, buttons) {
+function makeButtons({ words, buttons }) {
   const last = (state) => codeFrequencies(state).length - 1;
   const visit = (code) => (state) => ({ code, pair: Math.min(state.pair, last({ ...state, code })) });
   const walk = ({ position, offset }) => {
@@ -365,63 +275,78 @@ function makeButtons(words, buttons) {
   };
   const codes = Object.entries(words.codes).map(([code, label]) => [`code_${code}`, { label, visit: visit(code) }]);
   const stops = {
-    walk_on: { label: words.walk, play: walk },
-    fastest_hand: { label: words.fastest, visit: { pair: 0 } },
-    slowest_hand: { label: words.slowest, visit: (state) => ({ pair: last(state) }) },
+    walk_on: { label: words.stops.walk, play: walk },
+    fastest_hand: { label: words.stops.fastest, visit: { pair: 0 } },
+    slowest_hand: { label: words.stops.slowest, visit: (state) => ({ pair: last(state) }) },
   };
   return [buttons(Object.fromEntries(codes)), buttons(stops)];
 }
 
-function makeFacts(words, { readouts, show, text }) {
-  const inTokens = (value) => fill(words.tokens, { value: formatQuantity(value) });
-  const inRadians = (value) => fill(words.radians, { value: formatQuantity(value) });
+// The words for a bit, or for a pair of waves.
+const byKind = (words, name) => (state) => words[name][state.shape.kind];
+
+function makeFacts({ words, readouts, show, text }) {
+  const unit = (name) => (value) => fill(words.units[name], { value }, formatQuantity);
   const turned = (turn) => {
-    const inDegrees = degrees(turn);
-    const digits = Math.abs(inDegrees) < 10 ? 1 : 0;
-    return fill(words.radiansDegrees, { value: signedQuantity(turn), degrees: formatNumber(inDegrees, digits) });
+    const digits = Math.abs(degrees(turn)) < 10 ? 1 : 0;
+    return fill(words.units.turn, { value: formatQuantity(turn), degrees: formatNumber(degrees(turn), digits) });
   };
-  const dots = html("span", {}, show("sin"), ", ", show("cos"));
-  const bit = show("bit", undefined, { format: (value) => formatNumber(value, 0) });
-  const named = text(({ shape }) => (shape.binary ? words.bit : words.reading));
-  const facts = div(
+  // A bit, or a sine and a cosine: the style sheet hides the other.
+  const dots = html("span", { class: "rope-sinusoid-dots" }, show("sin"), ", ", show("cos"));
+  return div(
     "rope-facts",
     text(({ shape, pair }) => fill(words.pairTitle[shape.kind], { pair }), "p", { class: "rope-heading" }),
     ...readouts({
-      wavelength: { label: ({ shape }) => words.wavelength[shape.kind], format: inTokens },
-      inv_freq: { label: words.inverseFrequency, format: inRadians },
-      turn: { label: words.turn, tone: "angle", format: turned },
+      wavelength: { label: byKind(words, "wavelength"), format: unit("tokens") },
+      inv_freq: { label: words.facts.frequency, format: unit("radians") },
+      turn: { label: words.facts.turn, tone: "angle", format: turned },
+      bit: { label: byKind(words, "reading"), format: whole, more: [dots] },
     }),
-    readout(named, dots, bit),
   );
-  return { node: facts, dots, bit };
+}
+
+// All that is drawn and said of a state; what follows from few of its traits is kept.
+function surveyor() {
+  const [shapeFor, curveFor] = [shapeOf, curveOf].map(whenChanged);
+  return ({ code, model_dim, base, position, offset, pair: chosen }) => {
+    const shape = shapeFor(code, model_dim, base);
+    const pair = Math.min(chosen, shape.most - 1);
+    const [here, there] = [shape.row(position), shape.row(position + offset)];
+    const inv_freq = shape.inverse[pair];
+    const [sin, cos, bit] = shape.binary ? [NaN, NaN, here[pair]] : [here[2 * pair], here[2 * pair + 1], NaN];
+    return {
+      ...{ shape, pair, here, there, inv_freq, sin, cos, bit, other: position + offset },
+      ...{ wavelength: TAU / inv_freq, turn: offset * inv_freq },
+      products: pairProducts(here, there, shape.width),
+      inner: innerProduct(here, there),
+      ...{ low: shape.low[offset + REACH], high: shape.high[offset + REACH] },
+      curve: curveFor(shape, position),
+    };
+  };
 }
 
 function build(tools) {
-  const { words, lesson, redraw, sliders, buttons, readouts, show, text, playing } = tools;
-  const [map, clock, curve] = [mapPicture(words), clockPicture(words), curvePicture(words)];
-  const facts = makeFacts(words, tools);
-  const [codes, stops] = makeButtons(words, buttons);
+  const { words, lesson, sliders, readouts, show, text, playing } = tools;
+  const [map, clock, curve] = [mapPicture, clockPicture, curvePicture].map((make) => make(words));
+  const [codes, stops] = makeButtons(tools);
   const tone = "position";
   const controls = sliders({
-    position: { label: words.position, tone, min: 0, max: PLACES - 1, format: tokens },
-    offset: { label: words.offset, tone, min: -REACH, max: REACH, format: tokens },
-    pair: {
-      ...{ label: ({ shape }) => words.pair[shape.kind], tone: "angle", min: 0, max: 15, format: String },
-      limit: ({ shape }) => shape.most - 1,
-    },
+    position: { label: words.sliders.position, tone, max: PLACES - 1, format: tokens },
+    offset: { label: words.sliders.offset, tone, min: -REACH, max: REACH, format: tokens },
+    pair: { label: byKind(words, "pair"), tone: "angle", max: 15, limit: ({ shape }) => shape.most - 1 },
   });
   const product = (name) => (state) => [state[name], formatNumber(state[name], state.shape.digits)];
   const high = show("elsewhere_high", product("high"), { tone: "score" });
   const numbers = readouts({
-    inner: { label: words.inner, tone: "score", value: product("inner") },
-    inner_max: { label: words.most, value: ({ shape }) => shape.most, format: String },
-    elsewhere_low: { label: words.elsewhere, tone: "score", value: product("low"), more: [" … ", high] },
-    other: { label: words.other, tone, format: tokens },
+    inner: { label: words.numbers.inner, tone: "score", value: product("inner") },
+    inner_max: { label: words.numbers.most, value: ({ shape }) => shape.most, format: String },
+    elsewhere_low: { label: words.numbers.elsewhere, tone: "score", value: product("low"), more: [" … ", high] },
+    other: { label: words.numbers.other, tone, format: tokens },
   });
 
   const box = (name, ...nodes) => div(`rope-sinusoid-${name}`, ...nodes);
-  const note = text(({ shape }) => words.columns[shape.kind], "p");
-  const dialNote = text(({ shape }) => words.dial[shape.kind], "p", { class: "rope-sinusoid-dial-note" });
+  const note = text(byKind(words, "columns"), "p");
+  const dialNote = text(byKind(words, "dial"), "p", { class: "rope-sinusoid-dial-note" });
   const swatch = [html("span", {}, "−1"), html("span", { class: "rope-sinusoid-swatch" }), html("span", {}, "+1")];
   const curveBox = html("div", {}, curve.node);
   const frame = div(
@@ -431,56 +356,24 @@ function build(tools) {
     box("main", map.node),
     div("rope-row rope-sinusoid-stops", ...stops),
     div("rope-controls", ...controls),
-    box("side", box("clock", clock.node, facts.node, dialNote), curveBox),
+    box("side", box("clock", clock.node, makeFacts(tools), dialNote), curveBox),
     lesson,
     div("rope-readouts", ...numbers),
   );
 
-  // A canvas knows nothing of style sheets: it is painted again when the page turns dark.
-  const theme = new MutationObserver(redraw);
-  for (const node of [document.documentElement, document.body]) {
-    theme.observe(node, { attributeFilter: ["class", "data-theme", "data-jp-theme-light"] });
-  }
-  const [shapeFor, curveFor] = [shapeOf, curveOf].map(whenChanged);
   return {
     node: frame,
-    stop: () => theme.disconnect(),
-    measure(narrow) {
-      const style = getComputedStyle(frame);
-      const [negative, middle, end] = ["angle", "panel", "position-text"].map((name) =>
-        channels(style.getPropertyValue(`--rope-${name}`)),
-      );
-      return {
-        colors: [negative, middle, deepened(end, middle)],
-        map: widthOf(map.node, 200, 520),
-        curve: { width: widthOf(curveBox, 200, 460), height: narrow ? 210 : 234 },
-      };
-    },
-    derive({ code, model_dim, base, position, offset, pair: chosen }) {
-      const shape = shapeFor(code, model_dim, base);
-      const pair = Math.min(chosen, shape.most - 1);
-      const [here, there] = [shape.row(position), shape.row(position + offset)];
-      const inv_freq = shape.inverse[pair];
-      const [sin, cos, bit] = shape.binary ? [NaN, NaN, here[pair]] : [here[2 * pair], here[2 * pair + 1], NaN];
-      return {
-        ...{ shape, pair, here, there, inv_freq, other: position + offset },
-        ...{ wavelength: TAU / inv_freq, turn: offset * inv_freq },
-        ...{ sin, cos, bit },
-        products: pairProducts(here, there, shape.width),
-        inner: innerProduct(here, there),
-        low: shape.low[offset + REACH],
-        high: shape.high[offset + REACH],
-        curve: curveFor(shape, position),
-      };
-    },
+    measure: (narrow) => ({
+      map: widthOf(map.node, 200, 520),
+      curve: { width: widthOf(curveBox, 200, 460), height: narrow ? 210 : 234 },
+    }),
+    derive: surveyor(),
     draw(state, room) {
-      frame.style.setProperty("--positive", `rgb(${room.colors[2]})`);
-      map.paint(state.shape, room.colors);
+      frame.dataset.kind = state.shape.kind;
+      map.color(state.shape);
       map.draw(state, room.map);
       clock.draw(state);
       curve.draw(state, room.curve);
-      facts.dots.hidden = state.shape.binary;
-      facts.bit.hidden = !state.shape.binary;
     },
     lesson: (state) => makeSentence(words, state, playing()),
   };

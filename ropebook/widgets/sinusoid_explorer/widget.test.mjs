@@ -27,22 +27,4 @@ test("labels of two hands stand apart, those of hands apart stay", () => {
   assert.deepEqual(widget.labelAngles(1, 1), [1, 1]);
 });
 
-test("colors run from end to end over the middle", () => {
-  const [low, middle, high] = ["#E69F00", " #F6F7F9", "#9F4576"].map(widget.channels);
-  assert.deepEqual(low, [230, 159, 0]);
-  assert.deepEqual(widget.blend(-1, low, middle, high), low);
-  assert.deepEqual(widget.blend(0, low, middle, high), middle);
-  assert.deepEqual(widget.blend(1, low, middle, high), high);
-});
-
-test("one end of the scale is dimmed on a dark page only", () => {
-  assert.deepEqual(widget.deepened([232, 165, 203], [246, 247, 249]), [232, 165, 203]);
-  assert.deepEqual(widget.deepened([232, 165, 203], [29, 35, 44]), [175, 129, 158]);
-});
-
-test("a negative quantity has a minus sign", () => {
-  assert.equal(widget.signedQuantity(-0.5), "−0.5");
-  assert.equal(widget.signedQuantity(40), "40");
-});
-
 test("the module renders", () => assert.equal(typeof widget.default.render, "function"));

@@ -1,27 +1,32 @@
-import { IN_DEGREES, readout } from "../kit/controls.js";
-import { arrow, html, resize, setAttributes, setText, svg, svgText, widthOf } from "../kit/dom.js";
-import { clamp, degrees, dot, rotate, softmax } from "../kit/math.js";
+import { IN_DEGREES } from "../kit/controls.js";
+import { div, html, resize, svg, widthOf } from "../kit/dom.js";
+import { box, disc, label, layer, path, vector } from "../kit/layer.js";
+import { clamp, dot, rotate, softmax } from "../kit/math.js";
 import { thereAndBack } from "../kit/motion.js";
 import { mount } from "../kit/mount.js";
 import { polylinePath } from "../kit/paths.js";
 import { squarePlane } from "../kit/plot.js";
-import { fill, formatAngle, formatNumber, tokens } from "../kit/text.js";
+import { fill, formatAngle, formatNumber, formatTurn, tokens } from "../kit/text.js";
 
 const WORDS = {
   en: {
     title: "Value rotation: what is compared is turned; what is carried is turned or not",
-    plane: "What is carried: the values as they arrive, and the output, their weighted mean",
-    heads: "What is compared: the query with each key, both turned by their positions, and the weights",
-    captionPlane: "What is carried: values (gray, darker where the weight is larger), output (green)",
-    captionHeads: "What is compared: q with each key, turned by their positions. Below: the weights",
+    carried: {
+      picture: "What is carried: the values as they arrive, and the output, their weighted mean",
+      caption: "What is carried: values (gray, darker where the weight is larger), output (green)",
+      start: "shift 0",
+    },
+    compared: {
+      picture: "What is compared: the query with each key, both turned by their positions, and the weights",
+      caption: "What is compared: q with each key, turned by their positions. Below: the weights",
+    },
     choice: "values",
     ways: { alone: "values left alone", turned: "values turned too", turned_back: "turned, output turned back" },
-    push: "push the text on",
-    reset: "reset",
+    stops: { push: "push the text on", reset: "reset" },
     shift: "shift: tokens in front of the text",
     query: "query: the word that looks",
     theta: "θ, per token",
-    thetaValue: "{radians} rad ({degrees}°)",
+    turn: "{radians} rad ({degrees}°)",
     lessons: {
       still: "No turn: the three ways are one, and positions leave no trace.",
       begin:
@@ -34,16 +39,11 @@ const WORDS = {
         "{shift} tokens in front: q and all keys have turned, no weight has changed, and the output stands still (change <b>{change}</b>).",
       back: "{shift} tokens in front, and the output stands still (change <b>{change}</b>). Each value arrives turned by its distance n − m, so it is not the plain output: <b>{gap}</b> away.",
     },
-    output: "output",
-    angle: "its angle",
-    length: "its length",
-    change: "moved since shift 0",
-    gap: "from “left alone”",
-    start: "shift 0",
+    output: { point: "output", angle: "its angle", length: "its length" },
+    away: { change: "moved since shift 0", gap: "from “left alone”" },
   },
 };
 
-const WAYS = ["alone", "turned", "turned_back"];
 const EXTENT = 2.15;
 const PUSH = 24;
 
@@ -88,72 +88,52 @@ export function lessonKind({ way, theta, shift, change }) {
 }
 
 // What is carried: each value as it was and as it arrives, and the output now and at shift 0.
-function carriedPicture(words, texts) {
-  const picture = svg("svg", { role: "img", "aria-label": words.plane });
+function carriedPicture(said, texts) {
+  const picture = svg("svg", { role: "img", "aria-label": said.picture });
   const plane = squarePlane(picture, EXTENT);
-  const carried = texts.map((text) => {
-    const group = svg("g", { class: "rope-carried-value" }, picture);
-    const [before, after] = [arrow(group, "rope-before"), arrow(group, "")];
-    return { group, before, after, label: svgText(picture, "rope-carried-word", "middle", text) };
-  });
-  const trail = svg("path", { class: "rope-carried-trail" }, picture);
-  const ghost = arrow(picture, "rope-carried-output rope-before");
-  const ghostTip = svg("circle", { class: "rope-carried-ghost", r: 5 }, picture);
-  const output = arrow(picture, "rope-carried-output");
-  const outputTip = svg("circle", { class: "rope-now", r: 6 }, picture);
-  const ghostLabel = svgText(picture, "rope-carried-start", "middle", words.start);
+  const paint = layer(picture);
 
-  function drawOutput(state, { middle, unit, at }) {
-    const steps = Math.ceil(state.shift * 4);
-    const points = Array.from({ length: steps + 1 }, (_, i) =>
-      at(outputOf(state.head, (state.shift * i) / (steps || 1))),
-    );
-    setAttributes(trail, { d: state.change > 1e-9 || state.head.way === "turned" ? polylinePath(points) : "" });
-    const [[gx, gy], [ox, oy]] = [at(state.atZero), at(state.output)];
-    ghost(middle, middle, gx, gy);
-    output(middle, middle, ox, oy);
-    setAttributes(ghostTip, { cx: gx, cy: gy });
-    setAttributes(outputTip, { cx: ox, cy: oy });
-    // The name of the old place stands inside the circle, where no word does.
-    const within = state.atZero.map((value) => value * 0.62);
-    const [x, y] = at(rotate(within, -0.42));
-    setAttributes(ghostLabel, { x, y, visibility: state.change * unit > 46 ? "visible" : "hidden" });
+  function valueShapes({ head, weights, turns }, i, { size, origin, unit, at }) {
+    const arrived = rotate(head.values[i], turns[i]);
+    const arrows = [vector("rope-before", origin, at(head.values[i])), vector("", origin, at(arrived))];
+    const opacity = (0.3 + 0.7 * (weights[i] / Math.max(...weights))).toFixed(3);
+    // Neighbors stand at two distances, or words of nearly one direction would overlap.
+    const far = 1 + (13 + 14 * (i % 2)) / (Math.hypot(...arrived) * unit);
+    const [x, y] = at(arrived.map((part) => part * far));
+    return [
+      ["g", { class: "rope-carried-value", opacity }, arrows],
+      label("rope-carried-word", clamp(x, 14, size - 14), clamp(y + 4, 12, size - 4), texts[i], "middle"),
+    ];
   }
 
   function draw(state, size) {
     const scales = plane.resize(size);
-    const { middle, unit, at } = scales;
-    const most = Math.max(...state.weights);
-    carried.forEach(({ group, before, after, label }, i) => {
-      const arrived = rotate(state.head.values[i], state.turns[i]);
-      before(middle, middle, ...at(state.head.values[i]));
-      after(middle, middle, ...at(arrived));
-      setAttributes(group, { opacity: (0.3 + 0.7 * (state.weights[i] / most)).toFixed(3) });
-      // Neighbors stand at two distances, or words of nearly one direction would overlap.
-      const far = 1 + (13 + 14 * (i % 2)) / (Math.hypot(...arrived) * unit);
-      const [x, y] = at([arrived[0] * far, arrived[1] * far]);
-      setAttributes(label, { x: clamp(x, 14, size - 14), y: clamp(y + 4, 12, size - 4) });
-    });
-    drawOutput(state, scales);
+    const { head, change } = state;
+    const { origin, unit, at } = scales;
+    const steps = Math.ceil(head.shift * 4);
+    const passed = Array.from({ length: steps + 1 }, (_, i) => at(outputOf(head, (head.shift * i) / (steps || 1))));
+    const trail = change > 1e-9 || head.way === "turned" ? polylinePath(passed) : "";
+    const [ghost, output] = [at(state.atZero), at(state.output)];
+    // The name of the old place stands inside the circle, where no word does.
+    const within = state.atZero.map((value) => value * 0.62);
+    const [x, y] = at(rotate(within, -0.42));
+    paint([
+      ...texts.flatMap((_, i) => valueShapes(state, i, scales)),
+      path("rope-carried-trail", trail),
+      vector("rope-carried-output rope-before", origin, ghost),
+      disc("rope-carried-ghost", ghost, 5),
+      vector("rope-carried-output", origin, output),
+      disc("rope-now", output, 6),
+      label("rope-carried-start", x, y, change * unit > 46 ? said.start : "", "middle"),
+    ]);
   }
   return { node: picture, draw };
 }
 
 // What is compared: for each word, q and its key as turned, and its weight as a bar.
-function comparedPicture(words, texts) {
-  const picture = svg("svg", { role: "img", "aria-label": words.heads });
-  const base = svg("path", { class: "rope-axis" }, picture);
-  const columns = texts.map((text) => ({
-    frame: svg("rect", { class: "rope-carried-frame", rx: 8 }, picture),
-    word: svgText(picture, "rope-carried-name", "middle", text),
-    position: svgText(picture, "rope-carried-position", "middle"),
-    back: svg("circle", { class: "rope-dial-back" }, picture),
-    q: arrow(picture, "rope-q"),
-    k: arrow(picture, "rope-k"),
-    bar: svg("rect", { class: "rope-carried-bar" }, picture),
-    weight: setAttributes(svgText(picture, "rope-carried-weight", "middle"), { "data-report": "weight" }),
-  }));
-  const letters = ["q", "k"].map((name) => svgText(picture, `rope-carried-letter rope-${name}`, "middle", name));
+function comparedPicture(said, texts) {
+  const picture = svg("svg", { role: "img", "aria-label": said.picture });
+  const paint = layer(picture);
 
   function draw({ head, weights }, width) {
     const column = width / texts.length;
@@ -161,33 +141,40 @@ function comparedPicture(words, texts) {
     const unit = radius / 2.05;
     const dialY = 44 + radius;
     const floor = dialY + radius + 92;
-    resize(picture, width, floor + 24);
-    setAttributes(base, { d: `M0 ${floor}H${width}` });
     const q = rotate(head.queries[head.query], (head.shift + head.query) * head.theta);
     const keys = head.keys.map((key, i) => rotate(key, (head.shift + i) * head.theta));
-    columns.forEach((part, i) => {
+    const chosen = column * (head.query + 0.5);
+    const shapesOf = (text, i) => {
       const x = column * (i + 0.5);
-      const visibility = i === head.query ? "visible" : "hidden";
-      setAttributes(part.frame, { x: x - column / 2 + 1, y: 0, width: column - 2, height: 38, visibility });
-      setAttributes(part.word, { x, y: 16 });
-      setText(part.position, tokens(head.shift + i));
-      setAttributes(part.position, { x, y: 33 });
-      setAttributes(part.back, { cx: x, cy: dialY, r: radius });
-      part.q(x, dialY, x + q[0] * unit, dialY - q[1] * unit);
-      part.k(x, dialY, x + keys[i][0] * unit, dialY - keys[i][1] * unit);
+      const tip = ([across, up]) => [x + across * unit, dialY - up * unit];
       const tall = weights[i] * 64;
-      const y = floor - tall;
-      setAttributes(part.bar, { x: x - 12, y: y.toFixed(2), width: 24, height: tall.toFixed(2) });
-      part.weight.dataset.value = weights[i];
-      setText(part.weight, formatNumber(weights[i]));
-      setAttributes(part.weight, { x, y: (y - 6).toFixed(2) });
-    });
+      const reported = { "data-report": "weight", "data-value": weights[i] };
+      return [
+        label("rope-carried-name", x, 16, text, "middle"),
+        label("rope-carried-position", x, 33, tokens(head.shift + i), "middle"),
+        disc("rope-dial-back", [x, dialY], radius),
+        vector("rope-q", [x, dialY], tip(q)),
+        vector("rope-k", [x, dialY], tip(keys[i])),
+        box(
+          "rope-carried-bar",
+          [x - 12, floor - tall, 24, tall].map((part) => part.toFixed(2)),
+        ),
+        label("rope-carried-weight", x, (floor - tall - 6).toFixed(2), formatNumber(weights[i]), "middle", reported),
+      ];
+    };
     // q and k are named once, in the dial of the word that looks.
-    const x = column * (head.query + 0.5);
-    [q, keys[head.query]].forEach((vector, i) => {
-      const far = (radius + 2) / (Math.hypot(...vector) || 1);
-      setAttributes(letters[i], { x: x + vector[0] * far, y: dialY - vector[1] * far + 4 });
+    const letters = [q, keys[head.query]].map(([across, up], i) => {
+      const far = (radius + 2) / (Math.hypot(across, up) || 1);
+      const [x, y] = [chosen + across * far, dialY - up * far + 4];
+      return label(`rope-carried-letter rope-${"qk"[i]}`, x, y, "qk"[i], "middle");
     });
+    resize(picture, width, floor + 24);
+    paint([
+      path("rope-axis", `M0 ${floor}H${width}`),
+      box("rope-carried-frame", [chosen - column / 2 + 1, 0, column - 2, 38], { rx: 8 }),
+      ...texts.flatMap(shapesOf),
+      ...letters,
+    ]);
   }
   return { node: picture, draw };
 }
@@ -201,19 +188,19 @@ export function survey(head) {
   return { head, output, atZero, weights, turns, change: apart(output, atZero), gap };
 }
 
-function build({ words, model, commit, lesson, chooser, buttons, sliders, show }) {
+function build({ words, model, commit, lesson, chooser, buttons, sliders, readouts }) {
   const texts = model.get("words");
   const limit = model.get("max_shift");
   const given = { queries: model.get("queries"), keys: model.get("keys_before"), values: model.get("values_before") };
-  const carried = carriedPicture(words, texts);
-  const compared = comparedPicture(words, texts);
-  const caption = (text) => html("p", { class: "rope-carried-caption" }, text);
-  const planeBox = html("div", { class: "rope-picture" }, caption(words.captionPlane), carried.node);
-  const headsBox = html("div", { class: "rope-picture" }, caption(words.captionHeads), compared.node);
+  const carried = carriedPicture(words.carried, texts);
+  const compared = comparedPicture(words.compared, texts);
+  const boxOf = (caption, { node }) => div("rope-picture", html("p", { class: "rope-carried-caption" }, caption), node);
+  const planeBox = boxOf(words.carried.caption, carried);
+  const headsBox = boxOf(words.compared.caption, compared);
   const choice = chooser("values", {
     className: "rope-row rope-row-first rope-carried-stops",
     label: words.choice,
-    options: WAYS.map((way) => [way, words.ways[way]]),
+    options: Object.entries(words.ways),
     // The choice may change while the text is on its way.
     onChoose: (values) => commit({ values }),
   });
@@ -223,50 +210,40 @@ function build({ words, model, commit, lesson, chooser, buttons, sliders, show }
     return { still: { shift: shift + far }, seconds: 8.6, at };
   };
   const stops = buttons({
-    push_on: { label: words.push, play: pushOn },
-    reset: { label: words.reset, reset: true },
+    push_on: { label: words.stops.push, play: pushOn },
+    reset: { label: words.stops.reset, reset: true },
   });
-  const formatTheta = (theta) =>
-    fill(words.thetaValue, { radians: formatNumber(theta, 2), degrees: formatNumber(degrees(theta), 0) });
+  const inDegrees = { tone: "angle", min: 0, max: 90, ...IN_DEGREES, format: formatTurn(words.turn) };
   const controls = sliders({
     shift: { label: words.shift, tone: "position", min: 0, max: limit, format: tokens },
-    query: { label: words.query, tone: "q", min: 0, max: texts.length - 1, format: (i) => `${i}: ${texts[i]}` },
-    theta: { label: words.theta, tone: "angle", min: 0, max: 90, ...IN_DEGREES, format: formatTheta },
+    query: {
+      label: words.query,
+      tone: "q",
+      min: 0,
+      max: texts.length - 1,
+      format: (i) => `${i}: ${texts[i]}`,
+    },
+    theta: { label: words.theta, ...inDegrees },
   });
   const tone = "score";
   const angle = ({ output: [x, y] }) => Math.atan2(y, x);
-  const tip = [show("output_x", ({ output }) => output[0]), ", ", show("output_y", ({ output }) => output[1])];
-  const readouts = [
-    readout(words.output, html("span", { class: "rope-tone-score" }, "(", ...tip, ")")),
-    readout(words.angle, show("output_angle", angle, { format: formatAngle, tone })),
-    readout(
-      words.length,
-      show("output_length", ({ output }) => Math.hypot(...output), { tone }),
-    ),
-    readout(
-      words.change,
-      show("change", ({ change }) => change, { tone }),
-    ),
-    readout(
-      words.gap,
-      show("gap", ({ gap }) => gap, { tone }),
-    ),
-  ];
-  const row = html("div", { class: "rope-row rope-carried-stops" }, ...stops);
+  const numbers = readouts({
+    output: { label: words.output.point, point: ({ output }) => output, tone },
+    output_angle: { label: words.output.angle, value: angle, format: formatAngle, tone },
+    output_length: { label: words.output.length, value: ({ output }) => Math.hypot(...output), tone },
+    change: { label: words.away.change, tone },
+    gap: { label: words.away.gap, tone },
+  });
   return {
-    node: html(
-      "div",
-      { class: "rope-frame rope-carried" },
+    node: div(
+      "rope-frame rope-carried",
       choice,
-      html("div", { class: "rope-pictures" }, planeBox, row, headsBox),
+      div("rope-pictures", planeBox, div("rope-row rope-carried-stops", ...stops), headsBox),
       lesson,
-      html("div", { class: "rope-controls" }, ...controls),
-      html("div", { class: "rope-readouts" }, ...readouts),
+      div("rope-controls", ...controls),
+      div("rope-readouts", ...numbers),
     ),
-    measure: (narrow) => ({
-      plane: widthOf(planeBox, 200, narrow ? 300 : 340),
-      heads: widthOf(headsBox, 200, 400),
-    }),
+    measure: (narrow) => ({ plane: widthOf(planeBox, 200, narrow ? 300 : 340), heads: widthOf(headsBox, 200, 400) }),
     derive: (state) => survey({ ...state, ...given, way: state.values }),
     draw(state, room) {
       carried.draw(state, room.plane);
@@ -274,13 +251,9 @@ function build({ words, model, commit, lesson, chooser, buttons, sliders, show }
     },
     lesson: ({ head, change, gap }) =>
       fill(words.lessons[lessonKind({ ...head, change })], {
-        shift: tokens(head.shift),
-        change: formatNumber(change),
-        gap: formatNumber(gap),
+        ...{ shift: tokens(head.shift), change: formatNumber(change), gap: formatNumber(gap) },
       }),
   };
 }
 
-const render = mount({ words: WORDS, traits: ["values", "shift", "query", "theta"], build });
-
-export default { render };
+export default { render: mount({ words: WORDS, traits: ["values", "shift", "query", "theta"], build }) };
