@@ -12,11 +12,12 @@ export function yarnRamp({ base, rotaryDim, trained, beta_fast, beta_slow, trunc
   return truncate ? [Math.floor(low), Math.ceil(high)] : [low, high];
 }
 
+export const dependsOnLength = (spec) => spec?.type === "dynamic" || spec?.type === "longrope";
+
 // The length that the frequencies depend on: 0 stands for the longest that the text names; null
 // where it names none.
 export function shownLength(spec, seqLen) {
-  const depends = spec.type === "dynamic" || spec.type === "longrope";
-  if (!depends) return spec.maxSeqLen;
+  if (!dependsOnLength(spec)) return spec.maxSeqLen;
   return seqLen > 0 ? seqLen : (spec.maxSeqLen ?? spec.trained);
 }
 

@@ -1,5 +1,5 @@
 // The picture of the inspector: wavelengths before and after scaling, and below how much each pair is slowed.
-import { html, setAttributes, setText, svg, svgText, whenChanged } from "../kit/dom.js";
+import { setAttributes, setText, svg, svgText, whenChanged } from "../kit/dom.js";
 import { TAU, clamp } from "../kit/math.js";
 import { polylinePath } from "../kit/paths.js";
 import { linearScale } from "../kit/plot.js";
@@ -60,10 +60,10 @@ export function wavesPicture(words) {
       rule(toY(power));
       level(toY(power), power < 4 ? formatQuantity(10 ** power) : `10${superscript(power)}`);
     }
-    if (rest) level(PLOT.top + 6, words.endless);
-    text(0, 8, words.wavelengthAxis, "start");
+    if (rest) level(PLOT.top + 6, words.amounts.endless);
+    text(0, 8, words.axes.wavelength, "start");
     rule(floor, "rope-axis");
-    text(0, stretchTop - 12, words.stretchAxis, "start");
+    text(0, stretchTop - 12, words.axes.stretch, "start");
     rule(stretchFloor, "rope-axis");
     for (const value of new Set([1, most])) {
       rule(stretchY(value));
@@ -72,7 +72,7 @@ export function wavesPicture(words) {
     for (const pair of [0, pairs - 1]) {
       for (const foot of [floor, stretchFloor]) text(xOf(pair), foot + 15, String(pair), "middle");
     }
-    text((PLOT.left + right) / 2, stretchFloor + 31, words.pairAxis, "middle");
+    text((PLOT.left + right) / 2, stretchFloor + 31, words.axes.pair, "middle");
   }
 
   // The context, and the length of training where it is another.
@@ -84,9 +84,9 @@ export function wavesPicture(words) {
     setAttributes(beyond, { x: PLOT.left, y: PLOT.top - 4, width: right - PLOT.left, height: lineY - PLOT.top + 4 });
     setAttributes(contextLine, { d: endless ? "" : `M${PLOT.left} ${lineY}H${right}` });
     setAttributes(originalLine, { d: apart ? `M${PLOT.left} ${originalY}H${right}` : "" });
-    const contextText = length === spec.maxSeqLen ? words.contextLine : words.lengthLine;
+    const contextText = length === spec.maxSeqLen ? words.lines.context : words.lines.text;
     setText(contextLabel, endless ? "" : fill(contextText, { value: formatQuantity(length) }));
-    setText(originalLabel, apart ? fill(words.originalLine, { value: formatQuantity(original) }) : "");
+    setText(originalLabel, apart ? fill(words.lines.trained, { value: formatQuantity(original) }) : "");
     // Of two lines close together, the upper has its name above it and the lower below.
     const above = (y, other) => y + (y > other && y - other < 34 ? 14 : -5);
     setAttributes(contextLabel, { x: PLOT.left + 5, y: above(lineY, apart ? originalY : Infinity) });
@@ -136,19 +136,13 @@ export function wavesPicture(words) {
   return { node: picture, draw, clear: () => drawSeen(null) };
 }
 
-// What the marks mean.
-export function makeLegend(words) {
-  const key = (label, ...shapes) => {
-    const sample = svg("svg", { viewBox: "0 0 22 22", "aria-hidden": "true" });
-    for (const [tag, name, more] of shapes) svg(tag, { class: `rope-${name}`, ...more }, sample);
-    return html("li", {}, sample, label);
-  };
-  const middle = { cx: 11, cy: 11, r: 4 };
-  return html(
-    "ul",
-    { class: "rope-legend" },
-    key(words.legendTurns, ["circle", "wave", middle]),
-    key(words.legendNever, ["circle", "wave-never", middle]),
-    key(words.legendGhost, ["path", "config-stem", { d: "M11 3V15" }], ["path", "config-ghost", { d: "M6 16H16" }]),
-  );
-}
+// The marks of the legend.
+const middle = { cx: 11, cy: 11, r: 4 };
+export const MARKS = {
+  turns: (sample) => svg("circle", { class: "rope-wave", ...middle }, sample),
+  never: (sample) => svg("circle", { class: "rope-wave-never", ...middle }, sample),
+  ghost(sample) {
+    svg("path", { class: "rope-config-stem", d: "M11 3V15" }, sample);
+    svg("path", { class: "rope-config-ghost", d: "M6 16H16" }, sample);
+  },
+};
