@@ -7,7 +7,9 @@ import { WORDS } from "./widget.js";
 
 fakePage();
 const words = WORDS.en;
-const seen = { spec: { maxSeqLen: 100, trained: 50 }, unscaled: [1, 0.5, 0.1], inverse: [1, 0.1, 0], length: 100 };
+const inverse = [1, 0.1, 0];
+const told = { waves: inverse.map((f) => (2 * Math.PI) / f), slowed: [1, 5, Infinity] };
+const seen = { spec: { maxSeqLen: 100, trained: 50 }, unscaled: [1, 0.5, 0.1], inverse, ...told, length: 100 };
 const WIDTH = PLOT.left + PLOT.right + 300;
 
 function drawn() {
@@ -32,7 +34,8 @@ test("each pair has its mark, hollow where it completes no turn", () => {
 
 test("what was slowed shows where it was, and what stands still has no stem", () => {
   const { all } = drawn();
-  assert.deepEqual([all("rope-config-ghost").length, all("rope-config-stem").length], [2, 1]);
+  const strokes = (name) => all(name)[0].attributes.d.match(/M/g).length;
+  assert.deepEqual([strokes("rope-config-ghost"), strokes("rope-config-stem")], [2, 1]);
 });
 
 test("a text longer than the context, and another length of training, are named", () => {

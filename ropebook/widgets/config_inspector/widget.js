@@ -5,7 +5,7 @@ import { mount } from "../kit/mount.js";
 import { fill, formatQuantity } from "../kit/text.js";
 import { parseJson } from "./json_places.js";
 import { readConfig } from "./reader.js";
-import { dependsOnLength, frequencies, shownLength, slowdowns, turningPairs } from "./scaled_frequencies.js";
+import { dependsOnLength, frequencies, shownLength, turningPairs } from "./scaled_frequencies.js";
 import { MARKS, PLOT, wavesPicture } from "./waves_picture.js";
 
 export const WORDS = {
@@ -150,8 +150,7 @@ export function neverTurn(inverse, length) {
 
 // [first, last] of the pairs that are untouched, between, and slowed by the whole factor.
 export function bands(stretches) {
-  const most = Math.max(...stretches);
-  const found = { most };
+  const [most, found] = [Math.max(...stretches), {}];
   stretches.forEach((s, i) => {
     const kind = Math.abs(s - 1) < 1e-9 ? "untouched" : s > most * (1 - 1e-9) ? "slowed" : "blended";
     found[kind] = [found[kind]?.[0] ?? i, i];
@@ -195,9 +194,9 @@ export function tell(words, { code, table = "problems", ...details }) {
 export function warningsOf(notes, spec) {
   const grouped = new Map();
   for (const { key, ...found } of notes) {
-    const kind = JSON.stringify(found);
-    if (grouped.has(kind) && found.code !== "assumed") grouped.get(kind).keys.push(key);
-    else grouped.set(found.code === "assumed" ? key : kind, { ...found, key, keys: [key] });
+    const kind = found.code === "assumed" ? key : JSON.stringify(found);
+    if (!grouped.has(kind)) grouped.set(kind, { ...found, key, keys: [] });
+    grouped.get(kind).keys.push(key);
   }
   const warnings = [...grouped.values()];
   if (!spec) return warnings;
@@ -238,9 +237,8 @@ function verdict(words, seen) {
   return said.join(" ");
 }
 
-function ofScaling(words, { spec, unscaled, inverse, length, grownBase }) {
-  const { type, trained, maxSeqLen } = spec;
-  const slowed = slowdowns({ unscaled, inverse });
+function ofScaling(words, { spec, unscaled, inverse, slowed, length, grownBase }) {
+  const { type, trained } = spec;
   const [low, high] = [Math.min(...slowed), Math.max(...slowed)];
   const linear = fill(words.linear, { factor: q(spec.factor) });
   if (type === "proportional") {
@@ -249,31 +247,24 @@ function ofScaling(words, { spec, unscaled, inverse, length, grownBase }) {
     return [...(still ? [fill(words.proportional, { turning, still })] : []), ...(spec.factor === 1 ? [] : [linear])];
   }
   if (high === 1 && low === 1)
-    return [type === "dynamic" ? fill(words.dynamicRest, { max: q(maxSeqLen) }) : words.noScaling];
+    return [fill(type === "dynamic" ? words.dynamicRest : words.noScaling, { max: q(spec.maxSeqLen) })];
   if (type === "linear") return [linear];
   if (/dynamic|alpha/.test(type)) return [fill(words.dynamic, { base: q(grownBase), factor: q(high) })];
   if (type === "longrope") {
     const sentence = length > trained ? words.longropeLong : words.longropeShort;
     return [fill(sentence, { original: q(trained), low: q(low), high: q(high) })];
   }
-  const { most, ...found } = bands(slowed);
-  return Object.keys(words.ranges)
-    .filter((name) => found[name])
-    .map((name) => {
-      const [first, last] = found[name];
-      const range = fill(first === last ? words.pairs.one : words.pairs.several, { first, last });
-      return fill(words.ranges[name], {
-        range,
-        from: q(TAU / unscaled[first]),
-        to: q(TAU / unscaled[last]),
-        factor: q(most),
-      });
-    });
+  const found = bands(slowed);
+  return Object.entries(words.ranges).flatMap(([name, sentence]) => {
+    if (!found[name]) return [];
+    const [first, last] = found[name];
+    const range = fill(first === last ? words.pairs.one : words.pairs.several, { first, last });
+    return fill(sentence, { range, from: q(TAU / unscaled[first]), to: q(TAU / unscaled[last]), factor: q(high) });
+  });
 }
 
 // The numbers of the page, and how they are written if not as quantities.
-export function factsOf(words, { spec, inverse, unscaled, length, attentionFactor }) {
-  const waves = inverse.map((f) => TAU / f);
+export function factsOf(words, { spec, inverse, unscaled, waves, length, attentionFactor }) {
   const [fastest, slowest] = [Math.min(...waves), Math.max(...waves)];
   const { total, rotating, still } = spec.layers;
   const of = (count, all) => [count, fill(words.amounts.of, { count, total: all })];
@@ -291,17 +282,14 @@ export function factsOf(words, { spec, inverse, unscaled, length, attentionFacto
   };
 }
 
-export function pairFactsOf(words, { spec, inverse, unscaled, length }, i) {
+export function pairFactsOf(words, { spec, inverse, unscaled, waves, slowed, length }, i) {
   const half = spec.rotaryDim / 2;
   const [first, second] = spec.layout === "half" ? [i, i + half] : [2 * i, 2 * i + 1];
-  const [wave, slowed] = [TAU / inverse[i], unscaled[i] / inverse[i]];
-  const times = Number.isFinite(slowed) ? fill(words.amounts.times, { value: q(slowed) }) : words.amounts.endless;
+  const times = Number.isFinite(slowed[i]) ? fill(words.amounts.times, { value: q(slowed[i]) }) : words.amounts.endless;
   return {
-    pair_first: [first, String(first)],
-    pair_second: [second, String(second)],
-    pair_unscaled: TAU / unscaled[i],
-    pair_wavelength: [wave, finitely(words, wave)],
-    pair_stretch: [slowed, times],
+    ...{ pair_first: [first, String(first)], pair_second: [second, String(second)] },
+    ...{ pair_unscaled: TAU / unscaled[i], pair_wavelength: [waves[i], finitely(words, waves[i])] },
+    pair_stretch: [slowed[i], times],
     pair_turns: length === null ? [NaN, words.amounts.unknown] : (length * inverse[i]) / TAU,
   };
 }
