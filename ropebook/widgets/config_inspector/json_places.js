@@ -11,34 +11,36 @@ export function parseJson(text, most) {
     const column = where - text.lastIndexOf("\n", where - 1);
     throw { problem: { code, table: "reasons", ...details, line: lineOf(where), column } };
   };
-  const token = (pattern) => {
+  const take = (pattern) => {
     pattern.lastIndex = at;
-    return pattern.exec(text)?.[0];
+    const [found] = pattern.exec(text) ?? [];
+    at += found?.length ?? 0;
+    return found;
   };
-  const skip = () => (at += token(/[ \t\r\n]*/y).length);
+  const skip = () => take(/[ \t\r\n]*/y);
   const expected = (code, details) => {
     if (at >= text.length) fail("end", { opened: lineOf(opened.at(-1) ?? 0) });
-    fail(code, { found: token(/[\w.+-]+|[\s\S]/uy), ...details });
+    const where = at;
+    fail(code, { found: take(/[\w.+-]+|[\s\S]/uy), ...details }, where);
+  };
+  const pass = (mark, code, details) => {
+    if (text[at] !== mark) expected(code, details);
+    at += 1;
+    skip();
   };
   const readString = () => {
-    const whole = token(/"[^"\\\u0000-\u001f]*(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\u0000-\u001f]*)*"/y);
-    if (whole === undefined) {
-      if (isOpen(text.slice(at))) fail("end", { opened: lineOf(at) }, text.length);
-      fail("string");
-    }
-    at += whole.length;
-    return JSON.parse(whole);
+    const whole = take(/"[^"\\\u0000-\u001f]*(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\u0000-\u001f]*)*"/y);
+    if (whole !== undefined) return JSON.parse(whole);
+    if (isOpen(text.slice(at))) fail("end", { opened: lineOf(at) }, text.length);
+    fail("string");
   };
   // Items with commas between them, then the closing bracket.
   const readItems = (closing, readItem) => {
     if (opened.push(at) > most.nesting) fail("deep", { most: most.nesting });
-    at += 1;
-    skip();
+    pass(text[at]);
     for (let first = true; text[at] !== closing; first = false) {
       if (!first) {
-        if (text[at] !== ",") expected("comma", { closing });
-        at += 1;
-        skip();
+        pass(",", "comma", { closing });
         if (text[at] === closing) fail("trailing", { closing });
       }
       readItem();
@@ -63,16 +65,13 @@ export function parseJson(text, most) {
         const key = readString();
         if (entries.has(key)) fail("twice", { found: key }, where);
         skip();
-        if (text[at] !== ":") expected("colon");
-        at += 1;
+        pass(":", "colon");
         entries.set(key, readValue());
       });
       return Object.fromEntries(entries);
     }
-    const word = token(/[\w.+-]+/y);
-    if (!/^(true|false|null|-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?)$/.test(word ?? "")) expected("value");
-    at += word.length;
-    return JSON.parse(word);
+    const word = take(/(true|false|null|-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?)(?![\w.+-])/y);
+    return word === undefined ? expected("value") : JSON.parse(word);
   };
   try {
     if (!text.trim()) fail("empty");

@@ -98,9 +98,8 @@ export function boundsOf(embeddings, head) {
 
 // Takes what stands at one place to another; what lies between moves up by one.
 export function moved(order, from, to) {
-  const next = order.filter((_, place) => place !== from);
-  next.splice(to, 0, order[from]);
-  return next;
+  const others = order.filter((_, place) => place !== from);
+  return [...others.slice(0, to), order[from], ...others.slice(to)];
 }
 
 // A sentence with what is computed once: its two orders, and the box of all that it may say.
@@ -309,8 +308,8 @@ function lessonOf(words, state) {
 }
 
 // Where each word is drawn, in places: on its way while it travels, or in a hand.
-function makeTravel({ model, current, set, redraw, placeAt }) {
-  let [shown, held, known] = [[], null, null];
+function makeTravel({ current, set, redraw, placeAt }) {
+  let [shown, held, known] = [[], null, {}];
   const tiles = [];
   const targets = () => current().text.original.map((word) => current().order.indexOf(word));
   const animation = animator(() => {});
@@ -327,55 +326,49 @@ function makeTravel({ model, current, set, redraw, placeAt }) {
   };
   const move = (from, to) => from !== to && set({ order: moved(current().order, from, to) });
   const focus = (place) => tiles[place].focus({ preventScroll: true });
-  const handle = (place) => ({
-    toValue: placeAt,
-    range: () => ({ from: 0, to: current().order.length - 1, current: place }),
-    onKey(to) {
-      move(place, to);
-      focus(to);
-    },
-    onGrab() {
-      const word = current().order[place];
-      // It may be on its way, and is then held where it is.
-      held = { word, ahead: shown[word] - place };
-      redraw();
-    },
-    onMove(to) {
-      if (!held) return;
-      const { order } = current();
-      const at = clamp(to + held.ahead, 0, order.length - 1);
-      shown[held.word] = at;
-      move(order.indexOf(held.word), Math.round(at));
-      redraw();
-    },
-    onDrop() {
-      if (!held) return;
-      focus(current().order.indexOf(held.word));
-      held = null;
-      travel();
-    },
-  });
-  // Words on their way, or in a hand, belong to one sentence: another one begins at rest.
-  const forget = () => ([held, known] = [null, null]);
-  model.on("change:sentence", forget);
   return {
     hold(tile, place) {
       tiles[place] = tile;
-      dragAlong(tile, handle(place));
+      dragAlong(tile, {
+        toValue: placeAt,
+        range: () => ({ from: 0, to: current().order.length - 1, current: place }),
+        onKey(to) {
+          move(place, to);
+          focus(to);
+        },
+        onGrab() {
+          const { text, order } = current();
+          // It may be on its way, and is then held where it is.
+          held = { text, word: order[place], ahead: shown[order[place]] - place };
+          redraw();
+        },
+        onMove(to) {
+          const { text, order } = current();
+          if (held?.text !== text) return;
+          const at = clamp(to + held.ahead, 0, order.length - 1);
+          shown[held.word] = at;
+          move(order.indexOf(held.word), Math.round(at));
+          redraw();
+        },
+        onDrop() {
+          if (held?.text !== current().text) return;
+          focus(current().order.indexOf(held.word));
+          held = null;
+          travel();
+        },
+      });
     },
     // What is drawn of a state, once it is known to be another one.
-    follow({ order }) {
-      if (!known) {
+    follow({ text, order }) {
+      // Words on their way, or in a hand, belong to one sentence: another one begins at rest.
+      if (known.text !== text) {
         animation.stop();
         [held, shown] = [null, targets()];
-      } else if (!alike(known, order)) travel();
-      known = order;
+      } else if (!alike(known.order, order)) travel();
+      known = { text, order };
       return { lifted: held?.word, at: shown };
     },
-    stop() {
-      animation.cancel();
-      model.off("change:sentence", forget);
-    },
+    stop: animation.cancel,
   };
 }
 
@@ -385,7 +378,7 @@ function build({ words, model, state, set, redraw, lesson, chooser, buttons, tog
   const texts = Object.fromEntries(each);
   const current = () => placed(texts, state());
   const cards = cardsPicture(words, (tile, place) => travel.hold(tile, place));
-  const travel = makeTravel({ model, current, set, redraw, placeAt: cards.placeAt });
+  const travel = makeTravel({ current, set, redraw, placeAt: cards.placeAt });
   const heat = heatPicture(words);
   const mean = svg("svg", { role: "img", "aria-label": words.mean });
   const meanPlane = makePlane(mean);
