@@ -1,15 +1,15 @@
-// Reads JSON and says where the first mistake stands. JSON.parse names no place in some browsers and drops the first of two equal keys.
-// `most` are the largest sizes that are read, of ropelib/config/keys.py.
+import { refuse } from "./rules.js";
+
+// Reads JSON, or refuses it and says where the first mistake stands. JSON.parse names no place in some browsers and
+// drops the first of two equal keys. `most` are the largest sizes that are read, of ropelib/config/keys.py.
 export function parseJson(text, most) {
-  if (text.length > most.characters) {
-    return { value: null, problem: { code: "long", value: text.length, most: most.characters } };
-  }
+  if (text.length > most.characters) refuse("long", { value: text.length, most: most.characters });
   let at = text.startsWith("\ufeff") ? 1 : 0; // some editors put a byte order mark there
   const opened = [];
   const lineOf = (where) => text.slice(0, where).split("\n").length;
   const fail = (code, details = {}, where = at) => {
     const column = where - text.lastIndexOf("\n", where - 1);
-    throw { problem: { code, table: "reasons", ...details, line: lineOf(where), column } };
+    refuse(code, { table: "reasons", ...details, line: lineOf(where), column });
   };
   const take = (pattern) => {
     pattern.lastIndex = at;
@@ -20,8 +20,7 @@ export function parseJson(text, most) {
   const skip = () => take(/[ \t\r\n]*/y);
   const expected = (code, details) => {
     if (at >= text.length) fail("end", { opened: lineOf(opened.at(-1) ?? 0) });
-    const where = at;
-    fail(code, { found: take(/[\w.+-]+|[\s\S]/uy), ...details }, where);
+    fail(code, { found: /[\w.+-]+|[\s\S]/u.exec(text.slice(at))[0], ...details });
   };
   const pass = (mark, code, details) => {
     if (text[at] !== mark) expected(code, details);
@@ -73,16 +72,11 @@ export function parseJson(text, most) {
     const word = take(/(true|false|null|-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?)(?![\w.+-])/y);
     return word === undefined ? expected("value") : JSON.parse(word);
   };
-  try {
-    if (!text.trim()) fail("empty");
-    const value = readValue();
-    skip();
-    if (at < text.length) expected("rest");
-    return { value, problem: null };
-  } catch (error) {
-    if (!error.problem) throw error;
-    return { value: null, problem: error.problem };
-  }
+  if (!text.trim()) fail("empty");
+  const value = readValue();
+  skip();
+  if (at < text.length) expected("rest");
+  return value;
 }
 
 // Whether a string that begins here has no end on its line, because the text ends first.

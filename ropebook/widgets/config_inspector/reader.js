@@ -1,3 +1,4 @@
+import { parseJson } from "./json_places.js";
 import { layersOf } from "./layers.js";
 import { entriesByKind } from "./rope_part.js";
 import { checked, given, has, isObject, keysOf, refuse } from "./rules.js";
@@ -181,9 +182,10 @@ function specOf(values, entries, layerType) {
 }
 
 // Everything that the text says. A problem stops the reading; notes stand beside the picture.
-export function readConfig(whole, layerType, table) {
+export function readConfig(json, layerType, table) {
   const result = { problems: [], notes: [], layerTypes: [], layerType, spec: null };
   try {
+    const whole = parseJson(json, table.most);
     if (!isObject(whole)) refuse("object", { value: whole });
     const values = valuesOf(whole, table, result.notes);
     checkThatItRotates(values);

@@ -3,7 +3,6 @@ import { div, html, legendOf, setAttributes, whenChanged } from "../kit/dom.js";
 import { TAU, clamp } from "../kit/math.js";
 import { mount } from "../kit/mount.js";
 import { fill, formatQuantity } from "../kit/text.js";
-import { parseJson } from "./json_places.js";
 import { readConfig } from "./reader.js";
 import { dependsOnLength, frequencies, shownLength, turningPairs } from "./scaled_frequencies.js";
 import { MARKS, PLOT, wavesPicture } from "./waves_picture.js";
@@ -209,19 +208,16 @@ export function warningsOf(notes, spec) {
 }
 
 export function inspect(text, layerType, seqLen, table) {
-  const { value, problem } = parseJson(text, table.most);
-  if (problem) return { problems: [problem], warnings: [], layerTypes: [], layerType, spec: null };
-  const { notes, ...result } = readConfig(value, layerType, table);
-  const warnings = warningsOf(notes, result.spec);
-  if (!result.spec) return { ...result, notes, warnings };
-  const length = shownLength(result.spec, seqLen);
-  return { ...result, notes, warnings, length, ...frequencies(result.spec, length) };
+  const found = readConfig(text, layerType, table);
+  const warnings = warningsOf(found.notes, found.spec);
+  if (!found.spec) return { ...found, warnings };
+  const length = shownLength(found.spec, seqLen);
+  return { ...found, warnings, length, ...frequencies(found.spec, length) };
 }
 
 // ---- in words ----
 
 const q = formatQuantity;
-const finitely = (words, value) => (Number.isFinite(value) ? q(value) : words.amounts.endless);
 
 // How many pairs turn, what was done to them, and what else is unusual.
 function verdict(words, seen) {
@@ -263,34 +259,28 @@ function ofScaling(words, { spec, unscaled, inverse, slowed, length, grownBase }
   });
 }
 
-// The numbers of the page, and how they are written if not as quantities.
-export function factsOf(words, { spec, inverse, unscaled, waves, length, attentionFactor }) {
-  const [fastest, slowest] = [Math.min(...waves), Math.max(...waves)];
+// The numbers of the page and of a pair, and how they are written if not as quantities.
+function factsOf(words, seen, i) {
+  const { spec, inverse, unscaled, waves, slowed, length, attentionFactor } = seen;
   const { total, rotating, still } = spec.layers;
+  const { unknown, none, endless, times } = words.amounts;
+  const [fastest, slowest, half] = [Math.min(...waves), Math.max(...waves), spec.rotaryDim / 2];
+  const [first, second] = spec.layout === "half" ? [i, i + half] : [2 * i, 2 * i + 1];
+  const turns = (wave) => [wave, Number.isFinite(wave) ? q(wave) : endless];
   const of = (count, all) => [count, fill(words.amounts.of, { count, total: all })];
   const short = (frequency, within) => of(neverTurn(frequency, within).length, inverse.length);
-  const unknown = [NaN, words.amounts.unknown];
   return {
-    ...{ head_dim: spec.headDim, rotary_dim: spec.rotaryDim, base: spec.base, attention_factor: attentionFactor },
-    ...{ rope_type: spec.type, layout: fill(words.layouts[spec.layout], { half: spec.rotaryDim / 2 }) },
-    wavelength_fastest: [fastest, finitely(words, fastest)],
-    wavelength_slowest: [slowest, finitely(words, slowest)],
-    never_turn_count: length === null ? unknown : short(inverse, length),
-    never_turn_trained: spec.trained ? short(unscaled, spec.trained) : unknown,
-    layers_still: total === null ? unknown : [still.length, still.length ? shortList(still) : words.amounts.none],
-    layers_rotating: rotating ? of(rotating.length, total) : unknown,
-  };
-}
-
-export function pairFactsOf(words, { spec, inverse, unscaled, waves, slowed, length }, i) {
-  const half = spec.rotaryDim / 2;
-  const [first, second] = spec.layout === "half" ? [i, i + half] : [2 * i, 2 * i + 1];
-  const times = Number.isFinite(slowed[i]) ? fill(words.amounts.times, { value: q(slowed[i]) }) : words.amounts.endless;
-  return {
+    ...{ rope_type: spec.type, layout: fill(words.layouts[spec.layout], { half }), base: spec.base },
+    ...{ head_dim: spec.headDim, rotary_dim: spec.rotaryDim, attention_factor: attentionFactor },
+    ...{ wavelength_fastest: turns(fastest), wavelength_slowest: turns(slowest) },
+    never_turn_count: length === null ? [NaN, unknown] : short(inverse, length),
+    never_turn_trained: spec.trained ? short(unscaled, spec.trained) : [NaN, unknown],
+    layers_still: total === null ? [NaN, unknown] : [still.length, still.length ? shortList(still) : none],
+    layers_rotating: rotating ? of(rotating.length, total) : [NaN, unknown],
     ...{ pair_first: [first, String(first)], pair_second: [second, String(second)] },
-    ...{ pair_unscaled: TAU / unscaled[i], pair_wavelength: [waves[i], finitely(words, waves[i])] },
-    pair_stretch: [slowed[i], times],
-    pair_turns: length === null ? [NaN, words.amounts.unknown] : (length * inverse[i]) / TAU,
+    ...{ pair_unscaled: TAU / unscaled[i], pair_wavelength: turns(waves[i]) },
+    pair_stretch: [slowed[i], Number.isFinite(slowed[i]) ? fill(times, { value: q(slowed[i]) }) : endless],
+    pair_turns: length === null ? [NaN, unknown] : (length * inverse[i]) / TAU,
   };
 }
 
@@ -342,7 +332,6 @@ function makeEditor(words, { table, onText }) {
       const hints = warnings.map((warning) => tell(words, { ...warning, table: "warnings" }));
       showProblems(problems.map((problem) => tell(words, problem)));
       warningList.replaceChildren(...hints.map((hint) => html("li", {}, hint)));
-      warningList.hidden = !hints.length;
       setAttributes(box, { "aria-invalid": problems.length > 0 });
     },
   };
@@ -462,7 +451,7 @@ function build(tools) {
   }
   const look = whenChanged((config, layerType, seqLen) => {
     const found = inspect(config, layerType, seqLen, table);
-    if (found.spec) return { ...found, said: factsOf(words, found), sentence: verdict(words, found) };
+    if (found.spec) return { ...found, sentence: verdict(words, found) };
     // It quotes the reader's paste, so it is set as text and never as HTML.
     return { ...found, sentence: [fill(words.unreadable, { reason: tell(words, found.problems[0]) })] };
   });
@@ -478,7 +467,7 @@ function build(tools) {
       const last = found.inverse.length - 1;
       // At first the fastest of the pairs that never come round.
       const pair = Math.min(chosen ?? neverTurn(found.inverse, found.length)[0] ?? last, last);
-      return { ...found, found, pair, facts: { ...found.said, ...pairFactsOf(words, found, pair) } };
+      return { ...found, found, pair, facts: factsOf(words, found, pair) };
     },
     draw({ config, spec, found, pair, facts: shown }, { width }) {
       editor.show(config);
