@@ -30,7 +30,9 @@ export function parseJson(text, most) {
   const readString = () => {
     const whole = take(/"[^"\\\u0000-\u001f]*(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\u0000-\u001f]*)*"/y);
     if (whole !== undefined) return JSON.parse(whole);
-    if (isOpen(text.slice(at))) fail("end", { opened: lineOf(at) }, text.length);
+    // It has no end on its line: either the text ends first, or the line does.
+    const rest = text.slice(at + 1).replace(/\\[^\n]/g, "");
+    if (!/[\n"]/.test(rest)) fail("end", { opened: lineOf(at) }, text.length);
     fail("string");
   };
   // Items with commas between them, then the closing bracket.
@@ -78,6 +80,3 @@ export function parseJson(text, most) {
   if (at < text.length) expected("rest");
   return value;
 }
-
-// Whether a string that begins here has no end on its line, because the text ends first.
-const isOpen = (text) => !/[\n"]/.test(text.slice(1).replace(/\\[^\n]/g, ""));

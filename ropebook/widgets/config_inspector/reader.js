@@ -27,12 +27,11 @@ function checkThatItRotates({ text, table, model, types, is }) {
 }
 
 function choose({ text }, entries, layerType) {
-  const kinds = entries.has(null) ? (text.layer_types ?? []) : [...entries.keys()];
-  if (layerType !== null && !kinds.includes(layerType)) {
+  const all = entries.get(null);
+  const kinds = all ? (text.layer_types ?? []) : [...entries.keys()];
+  if (layerType !== null && !kinds.includes(layerType))
     refuse("layerType", { key: "layer_type", value: layerType, known: [...new Set(kinds)].sort() });
-  }
-  if (entries.has(null)) return entries.get(null);
-  return entries.get(layerType) ?? refuse("still", { key: "layer_type", value: layerType });
+  return all ?? entries.get(layerType) ?? refuse("still", { key: "layer_type", value: layerType });
 }
 
 function noteUnreadKeys({ text, table, model, known, is, note }) {

@@ -224,39 +224,38 @@ function verdict(words, seen) {
   const { spec, inverse, length, attentionFactor } = seen;
   const { still, total } = spec.layers;
   const never = neverTurn(inverse, length).length;
-  const count = length === null ? words.verdictOpen : never ? words.verdict : words.verdictAll;
-  const said = [fill(count, { never, pairs: inverse.length, length: q(length) }), ...ofScaling(words, seen)];
+  const said = [];
   const add = (sentence, values) => said.push(fill(sentence, values));
+  const count = length === null ? words.verdictOpen : never ? words.verdict : words.verdictAll;
+  add(count, { never, pairs: inverse.length, length: q(length) });
+  addScaling(add, words, seen);
   if (attentionFactor !== 1) add(words.attention, { factor: q(attentionFactor), score: q(attentionFactor ** 2) });
   if (spec.rotaryDim < spec.headDim) add(words.partial, { rotary: spec.rotaryDim, head: spec.headDim });
   if (still.length) add(words.nopeLayers, { count: still.length, total });
   return said.join(" ");
 }
 
-function ofScaling(words, { spec, unscaled, inverse, slowed, length, grownBase }) {
-  const { type, trained } = spec;
+function addScaling(add, words, { spec, unscaled, inverse, slowed, length, grownBase }) {
+  const { type, trained, factor } = spec;
   const [low, high] = [Math.min(...slowed), Math.max(...slowed)];
-  const linear = fill(words.linear, { factor: q(spec.factor) });
   if (type === "proportional") {
     const turning = turningPairs(spec);
-    const still = inverse.length - turning;
-    return [...(still ? [fill(words.proportional, { turning, still })] : []), ...(spec.factor === 1 ? [] : [linear])];
-  }
-  if (high === 1 && low === 1)
-    return [fill(type === "dynamic" ? words.dynamicRest : words.noScaling, { max: q(spec.maxSeqLen) })];
-  if (type === "linear") return [linear];
-  if (/dynamic|alpha/.test(type)) return [fill(words.dynamic, { base: q(grownBase), factor: q(high) })];
-  if (type === "longrope") {
+    if (turning < inverse.length) add(words.proportional, { turning, still: inverse.length - turning });
+    if (factor !== 1) add(words.linear, { factor: q(factor) });
+  } else if (low === 1 && high === 1) {
+    add(type === "dynamic" ? words.dynamicRest : words.noScaling, { max: q(spec.maxSeqLen) });
+  } else if (type === "linear") add(words.linear, { factor: q(factor) });
+  else if (/dynamic|alpha/.test(type)) add(words.dynamic, { base: q(grownBase), factor: q(high) });
+  else if (type === "longrope") {
     const sentence = length > trained ? words.longropeLong : words.longropeShort;
-    return [fill(sentence, { original: q(trained), low: q(low), high: q(high) })];
+    add(sentence, { original: q(trained), low: q(low), high: q(high) });
+  } else {
+    for (const [name, [first, last]] of Object.entries(bands(slowed))) {
+      const range = fill(first === last ? words.pairs.one : words.pairs.several, { first, last });
+      const [from, to] = [q(TAU / unscaled[first]), q(TAU / unscaled[last])];
+      add(words.ranges[name], { range, from, to, factor: q(high) });
+    }
   }
-  const found = bands(slowed);
-  return Object.entries(words.ranges).flatMap(([name, sentence]) => {
-    if (!found[name]) return [];
-    const [first, last] = found[name];
-    const range = fill(first === last ? words.pairs.one : words.pairs.several, { first, last });
-    return fill(sentence, { range, from: q(TAU / unscaled[first]), to: q(TAU / unscaled[last]), factor: q(high) });
-  });
 }
 
 // The numbers of the page and of a pair, and how they are written if not as quantities.
@@ -389,15 +388,16 @@ function build(tools) {
       set({ config, ...(gone ? { layer_type: "" } : {}) });
     },
   });
-  const open = (config) => () => {
+  const open = (config) => {
     editor.stop();
     chosen = null;
     set({ config, layer_type: "", seq_len: 0 });
   };
-  const examples = Object.entries(model.get("examples")).map(([name, text]) => [
+  const example = ([name, text]) => [
     `example_${name}`,
-    { label: words.examples[name] ?? name, onClick: open(text), pressed: ({ config }) => config === text },
-  ]);
+    { label: words.examples[name], onClick: () => open(text), pressed: ({ config }) => config === text },
+  ];
+  const examples = buttons(Object.fromEntries(Object.entries(model.get("examples")).map(example)));
   const kinds = makeKinds(words, (layer_type) => set({ layer_type }));
   const [modelNumbers, pairNumbers] = makeNumbers(words, tools);
   const waves = wavesPicture(words);
@@ -431,7 +431,7 @@ function build(tools) {
   setAttributes(lesson.firstChild, { "data-text": "verdict" });
   const frame = div(
     "rope-frame",
-    div("rope-row rope-row-first rope-config-examples", ...buttons(Object.fromEntries(examples))),
+    div("rope-row rope-row-first rope-config-examples", ...examples),
     lesson,
     div(
       "rope-config",
@@ -441,14 +441,6 @@ function build(tools) {
     ),
   );
 
-  // All that follows from the text, and not from the pair.
-  function drawSeen({ spec }) {
-    editor.judge(seen);
-    kinds.show(seen);
-    frame.classList.toggle("rope-config-unreadable", !spec);
-    lengthSlider.hidden = !dependsOnLength(spec);
-    if (!spec) waves.clear();
-  }
   const look = whenChanged((config, layerType, seqLen) => {
     const found = inspect(config, layerType, seqLen, table);
     if (found.spec) return { ...found, sentence: verdict(words, found) };
@@ -471,8 +463,12 @@ function build(tools) {
     },
     draw({ config, spec, found, pair, facts: shown }, { width }) {
       editor.show(config);
-      if (found !== seen) drawSeen((seen = found));
-      if (!spec) return;
+      if (found !== seen) editor.judge(found);
+      seen = found;
+      kinds.show(found);
+      frame.classList.toggle("rope-config-unreadable", !spec);
+      lengthSlider.hidden = !dependsOnLength(spec);
+      if (!spec) return waves.clear();
       [chosen, facts] = [pair, shown];
       pairSlider.hidden = found.inverse.length < 2;
       waves.draw(found, pair, width);

@@ -49,14 +49,12 @@ const TOP = 22;
 // The sinusoidal code of a place, two numbers wide: [sin m, cos m].
 export const positionCode = (place) => sinusoid(place, [1]);
 
-export const apply = (matrix, point) => matrix.map((row) => dot(row, point));
-
 const weighted = (weights, points) =>
   [0, 1].map((axis) => weights.reduce((sum, weight, n) => sum + weight * points[n][axis], 0));
 
 // One head [query, key, value]: softmax(q . k / sqrt(2)) v; under a causal mask no word sees a later one.
 export function attend(points, head, causal) {
-  const [queries, keys, values] = head.map((matrix) => points.map((point) => apply(matrix, point)));
+  const [queries, keys, values] = head.map((matrix) => points.map((point) => matrix.map((row) => dot(row, point))));
   const scores = queries.map((q, m) => keys.map((k, n) => (causal && n > m ? -Infinity : dot(q, k) / Math.SQRT2)));
   const weights = scores.map(softmax);
   return { weights, outputs: weights.map((row) => weighted(row, values)) };

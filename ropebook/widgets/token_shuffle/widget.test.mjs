@@ -25,19 +25,6 @@ const words = [
 ];
 const survey = (order, positions = false, causal = false) => widget.survey(words, order, head, positions, causal);
 
-test("a matrix acts on a column", () => {
-  assert.deepEqual(
-    widget.apply(
-      [
-        [1, 2],
-        [3, 4],
-      ],
-      [10, 1],
-    ),
-    [12, 34],
-  );
-});
-
 test("weights of each row sum to one, and equal scores share equally", () => {
   for (const row of survey([2, 0, 1], true).weights)
     near(
