@@ -105,7 +105,8 @@ export function prepared(text, head) {
   const original = text.words.map((_, word) => word);
   const [who, whom] = text.swap;
   const swapped = Object.assign([...original], { [who]: whom, [whom]: who });
-  return { ...text, original, swapped, box: boundsOf(text.embeddings, head) };
+  const twin = text.words.find((word, at) => text.words.indexOf(word) !== at);
+  return { ...text, original, swapped, twin, box: boundsOf(text.embeddings, head) };
 }
 
 // Words that are written alike and whose outputs are equal, by place.
@@ -123,16 +124,15 @@ export function fitted({ left, right, bottom, top }, { x, y, width, height }, ma
 }
 
 // Chinese letters are one em wide in every font, and a reader without one gets as much room.
-function roomFor(word) {
-  return /\p{Script=Han}/u.test(word) ? { class: "rope-tokens-han", style: `min-width: ${word.length}em` } : {};
-}
+const isHan = (word) => /\p{Script=Han}/u.test(word);
+const roomFor = (word) => (isHan(word) ? { class: "rope-tokens-han", style: `min-width: ${word.length}em` } : {});
 
 // The names of the sentences: what the order is, and what becomes of words that are written alike.
-export function lessonKinds({ order, positions, causal, twins }, twin) {
+export function lessonKinds({ text, order, positions, causal, twins }) {
   const rule = positions && causal ? "both" : positions ? "positions" : causal ? "causal" : "bag";
-  const original = order.every((word, place) => word === place);
-  const alone = !original && twin && positions ? "apart" : "";
-  return [original ? "original" : rule, twins.some(Boolean) ? "twins" : alone, rule];
+  const main = alike(order, text.original) ? "original" : rule;
+  const alone = main !== "original" && text.twin && positions ? "apart" : "";
+  return [main, twins.some(Boolean) ? "twins" : alone, rule];
 }
 
 // The sentence of a state, and its order: Python may have sent the one and not yet the other.
@@ -295,12 +295,11 @@ const MARKS = {
 
 function lessonOf(words, state) {
   const { text, names, changes, change } = state;
-  const twin = text.words.find((word, at) => text.words.indexOf(word) !== at);
-  const [main, more, rule] = lessonKinds(state, twin);
+  const [main, more, rule] = lessonKinds(state);
   const quoted = (word) => html("span", { lang: text.language, ...roomFor(word) }, word).outerHTML;
   const sentences = [main, more].filter(Boolean).map((kind) => words.lessons[kind]);
   return fill(sentences.join(" "), {
-    ...{ change: formatNumber(change), twin, how: words.how[rule] ?? "" },
+    ...{ change: formatNumber(change), twin: text.twin, how: words.how[rule] ?? "" },
     ...{ most: quoted(names[changes.indexOf(change)]), first: quoted(names[0]) },
   });
 }
@@ -425,8 +424,8 @@ function build({ words, model, state, set, redraw, lesson, chooser, buttons, tog
       cards.draw(drawn, room);
       heat.draw(drawn, room);
       setAttributes(mean, { viewBox: `0 0 ${room.mean} ${TOP + room.side}`, height: TOP + room.side });
-      const place = { x: 0, y: TOP, width: room.mean, height: room.side };
-      meanPlane(place, given.text.box, given.pooled, given.pooledBefore);
+      const { text, pooled, pooledBefore } = given;
+      meanPlane({ x: 0, y: TOP, width: room.mean, height: room.side }, text.box, pooled, pooledBefore);
     },
     lesson: (given) => lessonOf(words, given),
     stop: travel.stop,

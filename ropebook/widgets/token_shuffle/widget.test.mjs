@@ -148,7 +148,8 @@ test("the box holds every output, and fits into its picture", () => {
 });
 
 test("the sentences are those of the order, of its rule and of words that are written alike", () => {
-  const kinds = (order, changes) => widget.lessonKinds({ order, twins: [], ...changes }, "the");
+  const kinds = (order, changes) =>
+    widget.lessonKinds({ text: { original: [0, 1], twin: "the" }, order, twins: [], ...changes });
   assert.deepEqual(kinds([0, 1]), ["original", "", "bag"]);
   assert.deepEqual(kinds([0, 1], { causal: true }), ["original", "", "causal"]);
   assert.deepEqual(kinds([1, 0], { twins: [true, true] }), ["bag", "twins", "bag"]);
