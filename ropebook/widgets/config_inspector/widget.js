@@ -419,8 +419,7 @@ function build(tools) {
     if (!seen.spec) return;
     const bounds = plot.getBoundingClientRect();
     const share = (clientX - bounds.left - PLOT.left) / (bounds.width - PLOT.left - PLOT.right);
-    const pairs = seen.inverse.length;
-    choose(clamp(Math.floor(share * pairs), 0, pairs - 1));
+    choose(clamp(Math.floor(share * seen.inverse.length), 0, seen.inverse.length - 1));
   };
   plot.addEventListener("pointermove", (event) => event.pointerType === "mouse" && pickAt(event));
   plot.addEventListener("click", pickAt);
