@@ -39,42 +39,35 @@ export function parseJson(text, most) {
   const readItems = (closing, readItem) => {
     if (opened.push(at) > most.nesting) fail("deep", { most: most.nesting });
     pass(text[at]);
-    for (let first = true; text[at] !== closing; first = false) {
-      if (!first) {
-        pass(",", "comma", { closing });
-        if (text[at] === closing) fail("trailing", { closing });
-      }
-      readItem();
+    const items = [];
+    while (text[at] !== closing) {
+      if (items.length) pass(",", "comma", { closing });
+      if (text[at] === closing) fail("trailing", { closing });
+      items.push(readItem());
       skip();
     }
     at += 1;
     opened.pop();
+    return items;
+  };
+  const readEntry = (keys) => () => {
+    if (text[at] !== '"') expected("key");
+    const [where, key] = [at, readString()];
+    if (keys.has(key)) fail("twice", { found: key }, where);
+    keys.add(key);
+    skip();
+    pass(":", "colon");
+    return [key, readValue()];
   };
   const readValue = () => {
-    skip();
     if (text[at] === '"') return readString();
-    if (text[at] === "[") {
-      const list = [];
-      readItems("]", () => list.push(readValue()));
-      return list;
-    }
-    if (text[at] === "{") {
-      const entries = new Map();
-      readItems("}", () => {
-        if (text[at] !== '"') expected("key");
-        const where = at;
-        const key = readString();
-        if (entries.has(key)) fail("twice", { found: key }, where);
-        skip();
-        pass(":", "colon");
-        entries.set(key, readValue());
-      });
-      return Object.fromEntries(entries);
-    }
+    if (text[at] === "[") return readItems("]", readValue);
+    if (text[at] === "{") return Object.fromEntries(readItems("}", readEntry(new Set())));
     const word = take(/(true|false|null|-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?)(?![\w.+-])/y);
     return word === undefined ? expected("value") : JSON.parse(word);
   };
   if (!text.trim()) fail("empty");
+  skip();
   const value = readValue();
   skip();
   if (at < text.length) expected("rest");

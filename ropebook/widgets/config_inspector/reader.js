@@ -175,8 +175,7 @@ function specOf(values, entries, layerType) {
   spec.base = baseOf(values, entries, entry, where);
   spec.layers = layersOf(values, entries, layerType);
   checkTogether(spec, where);
-  const weight = type === "yarn" && is("softmax") ? spec.mscale_all_dim : null;
-  spec.softmaxFactor = weight ? yarnScale(spec.factor, weight) ** 2 : 1;
+  spec.softmaxFactor = type === "yarn" && is("softmax") ? yarnScale(spec.factor, spec.mscale_all_dim ?? 0) ** 2 : 1;
   return spec;
 }
 

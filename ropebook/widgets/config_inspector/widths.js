@@ -49,8 +49,7 @@ function headWidth(values, layerType) {
 
 function commonHeadWidth({ text, table, is, spelled, lookUp, assume }, layerType) {
   const isGlobal = layerType === "full_attention";
-  if (isGlobal && given(text.global_head_dim)) return text.global_head_dim;
-  const wide = spelled("head_dim");
+  const wide = (isGlobal ? text.global_head_dim : null) ?? spelled("head_dim");
   if (given(wide)) return wide;
   if (isGlobal && is("global_head_dims")) return assume("global_head_dim", lookUp("global_head_dims"));
   if (is("head_dims")) return assume("head_dim", lookUp("head_dims"));

@@ -186,32 +186,31 @@ function makeSlot(parent, words, language, place, last) {
   const word = svgText(tile, "rope-tokens-word", "middle", "", { lang: language });
   const meaning = svgText(tile, "rope-tokens-gloss", "middle", "", { y: 41 });
   const plane = makePlane(card);
-  const twin = svgText(card, "rope-tokens-twin", "middle", "=");
-  const numbers = ["x", "y"].map((axis) => {
-    const line = svgText(card, "rope-tokens-number", "middle");
+  const twin = svgText(card, "rope-tokens-twin", "middle", "=", { y: TILE + 23 });
+  const foot = svg("g", {}, card);
+  const numbers = ["x", "y"].map((axis, i) => {
+    const line = svgText(foot, "rope-tokens-number", "middle", "", { y: 19 + 16 * i });
     svg("tspan", { class: "rope-tokens-axis" }, line).textContent = `${axis} `;
-    return { line, number: svg("tspan", { "data-report": `output_${axis}` }, line) };
+    return svg("tspan", { "data-report": `output_${axis}` }, line);
   });
-  const status = svgText(card, "rope-tokens-status", "middle");
+  const status = svgText(foot, "rope-tokens-status", "middle", "", { y: 53 });
 
   return {
     tile,
     draw({ names, text, outputs, before, changes, twins }, { width, column, tall }, x, lifted) {
       const [said, output, same] = [names[place], outputs[place], changes[place] < SAME];
-      const [gloss, top, below] = [words.glosses[said], TILE + 6, TILE + 6 + tall];
+      const gloss = words.glosses[said];
       card.classList.toggle("rope-tokens-lifted", lifted);
       setAttributes(card, { transform: `translate(${x.toFixed(2)} ${lifted ? 20 : 26})` });
       setAttributes(tile, { "aria-label": fill(words.tile[gloss ? "gloss" : "plain"], { word: said, gloss }) });
       setAttributes(back, { x: -width / 2, width });
       setText(word, said, { y: gloss ? 24 : 31 });
       setText(meaning, gloss ?? "");
-      plane({ x: -width / 2, y: top, width, height: tall }, text.box, output, before[place]);
-      setAttributes(twin, { x: width / 2 - 10, y: top + 17, visibility: twins[place] ? "visible" : "hidden" });
-      numbers.forEach(({ line, number }, axis) => {
-        setAttributes(line, { y: below + 19 + 16 * axis });
-        setText(number, formatNumber(output[axis]), { "data-value": output[axis] });
-      });
-      setText(status, words.status[same ? (column < 80 ? "short" : "same") : "changed"], { y: below + 53 });
+      plane({ x: -width / 2, y: TILE + 6, width, height: tall }, text.box, output, before[place]);
+      setAttributes(twin, { x: width / 2 - 10, visibility: twins[place] ? "visible" : "hidden" });
+      setAttributes(foot, { transform: `translate(0 ${TILE + 6 + tall})` });
+      numbers.forEach((number, axis) => setText(number, formatNumber(output[axis]), { "data-value": output[axis] }));
+      setText(status, words.status[same ? (column < 80 ? "short" : "same") : "changed"]);
       status.classList.toggle("rope-tokens-changed", !same);
     },
   };
