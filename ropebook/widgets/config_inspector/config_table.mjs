@@ -79,5 +79,5 @@ export const llama = {
   ...{ model_type: "llama", head_dim: 8, num_hidden_layers: 4, max_position_embeddings: 4096, rope_theta: 10000 },
 };
 
-export const read = (changes, kind = "") => readConfig({ ...llama, ...changes }, kind, table);
+export const read = (changes, kind = "") => readConfig(JSON.stringify({ ...llama, ...changes }), kind, table);
 export const codes = (list) => list.map((found) => found.code);

@@ -35,8 +35,7 @@ export function layersOf(values, entries, layerType) {
   const total = spelled("num_hidden_layers");
   if (!given(total)) return { total, rotating: null, still: [] };
   const [kinds, on] = [kindsOfLayers(values, total), switches(values, total)];
-  let slidingOnly = is("sliding_only");
-  if (slidingOnly && !is("sliding_only_always")) slidingOnly = text.sliding_window !== null;
+  const slidingOnly = is("sliding_only_always") || (is("sliding_only") && text.sliding_window !== null);
   if (!kinds && (slidingOnly || layerType !== null)) refuse("missingLayers", { key: "layer_types" });
   const turns = (i) =>
     on[i] &&

@@ -1,3 +1,4 @@
+import { parseJson } from "./json_places.js";
 import { layersOf } from "./layers.js";
 import { entriesByKind } from "./rope_part.js";
 import { checked, given, has, isObject, keysOf, refuse } from "./rules.js";
@@ -11,28 +12,26 @@ import { widths } from "./widths.js";
 // stands in the table alone.
 
 const ORIGINAL = "original_max_position_embeddings";
+const LONGEST = "max_position_embeddings";
 
-const rulesOf = ({ rope_types: types }, type) => ({ ...types[type].required, ...types[type].optional });
-const ofSomeType = (table) =>
-  new Set(Object.keys(table.rope_types).flatMap((type) => Object.keys(rulesOf(table, type))));
+const rulesOf = ({ required, optional }) => ({ ...required, ...optional });
+const rulesOfAll = ({ rope_types: types }) => Object.assign({}, ...Object.values(types).map(rulesOf));
 
 function checkThatItRotates({ text, table, model, types, is }) {
   if (is("unsupported")) refuse("unsupported", { key: "model_type", value: model, why: types.unsupported[model] });
   if (is("without_rotation")) refuse("noRotation", { key: "model_type", value: model });
   if (text.alibi) refuse("noRotation", { key: "alibi", value: true });
   const value = text.position_embedding_type;
-  if (given(value) && !table.rotating_embeddings.includes(value)) {
-    refuse("noRotation", { key: "position_embedding_type", value });
-  }
+  const turns = !given(value) || table.rotating_embeddings.includes(value);
+  if (!turns) refuse("noRotation", { key: "position_embedding_type", value });
 }
 
 function choose({ text }, entries, layerType) {
-  const kinds = entries.has(null) ? (text.layer_types ?? []) : [...entries.keys()];
-  if (layerType !== null && !kinds.includes(layerType)) {
+  const all = entries.get(null);
+  const kinds = all ? (text.layer_types ?? []) : [...entries.keys()];
+  if (layerType !== null && !kinds.includes(layerType))
     refuse("layerType", { key: "layer_type", value: layerType, known: [...new Set(kinds)].sort() });
-  }
-  if (entries.has(null)) return entries.get(null);
-  return entries.get(layerType) ?? refuse("still", { key: "layer_type", value: layerType });
+  return all ?? entries.get(layerType) ?? refuse("still", { key: "layer_type", value: layerType });
 }
 
 function noteUnreadKeys({ text, table, model, known, is, note }) {
@@ -55,31 +54,26 @@ function layoutOf({ text, table, model, is, note }) {
   return "half";
 }
 
-function ropeType(table, entry, where) {
+function ropeType({ rope_types: types, unsupported_types: unsupported }, entry, where, ofAType) {
   const { rope_type: value } = entry;
   if (!given(value)) {
-    const ofAType = ofSomeType(table);
-    const lost = keysOf(entry, (key) => ofAType.has(key));
+    const lost = keysOf(entry, (key) => has(ofAType, key));
     if (lost.length) refuse("lost", { key: lost[0], keys: lost.map((key) => where + key) });
     return "default";
   }
   if (value === "dynamic" && given(entry.alpha)) return "ntk_alpha"; // HunYuan's files call it dynamic
-  if (has(table.unsupported_types, value)) {
-    refuse("unsupportedType", { key: "rope_type", value, why: table.unsupported_types[value] });
-  }
-  if (!has(table.rope_types, value)) {
-    refuse("type", { key: `${where}rope_type`, value, known: Object.keys(table.rope_types) });
-  }
+  if (has(unsupported, value)) refuse("unsupportedType", { key: "rope_type", value, why: unsupported[value] });
+  if (!has(types, value)) refuse("type", { key: `${where}rope_type`, value, known: Object.keys(types) });
   return value;
 }
 
 // The entry's keys that are read, each by its rule; the others are noted or refused.
-function checkedEntry({ table, note }, entry, type, where) {
-  const [rules, ofAType] = [{ ...table.common, ...rulesOf(table, type) }, ofSomeType(table)];
+function checkedEntry({ table, note }, entry, type, where, ofAType) {
+  const rules = { ...table.common, ...rulesOf(table.rope_types[type]) };
   for (const key of keysOf(entry, (name) => !has(rules, name))) {
     if (has(table.not_of_the_tables, key)) note("aside", key, { why: table.not_of_the_tables[key] });
-    else if (type === "default" && ofAType.has(key)) refuse("lost", { key, keys: [where + key] });
-    else if (ofAType.has(key)) note("no_effect", key, { type });
+    else if (type === "default" && has(ofAType, key)) refuse("lost", { key, keys: [where + key] });
+    else if (has(ofAType, key)) note("no_effect", key, { type });
     else refuse("unknown", { key: where + key, type, known: Object.keys(rules).sort() });
   }
   rules[ORIGINAL] = "count";
@@ -88,28 +82,24 @@ function checkedEntry({ table, note }, entry, type, where) {
   return Object.fromEntries(read);
 }
 
-function checkMissing(table, entry, type, original, maxSeqLen, where) {
+function checkMissing(table, entry, { type, original, maxSeqLen }, where) {
   const isThere = (key) => has(entry, key) || (key === ORIGINAL && given(original));
   const missing = keysOf(table.rope_types[type].required, (key) => !isThere(key));
   if (missing.length) refuse("missing", { key: missing[0], keys: missing.map((key) => where + key), type });
-  if (given(maxSeqLen)) return;
   const ratio = table.ratio_of_lengths.includes(type) && !given(entry.factor);
-  if (ratio || type === "dynamic")
-    refuse("missing", { key: "max_position_embeddings", keys: ["max_position_embeddings"], type });
+  const needed = ratio || type === "dynamic";
+  if (needed && !given(maxSeqLen)) refuse("missing", { key: LONGEST, keys: [LONGEST], type });
 }
 
 // What the type computes with, defaults included.
-function options({ text, table, note, assume }, entry, type, maxSeqLen, original, where) {
+function options({ text, table, note, assume }, entry, { type, original, maxSeqLen }, where) {
   const { defaults } = table.rope_types[type];
-  const rules = rulesOf(table, type);
+  const { [ORIGINAL]: _, ...rules } = rulesOf(table.rope_types[type]);
   const found = {};
-  for (const key of keysOf(rules, (name) => name !== ORIGINAL)) {
-    found[key] = entry[key] ?? defaults[key] ?? null;
-  }
+  for (const key of Object.keys(rules)) found[key] = entry[key] ?? defaults[key] ?? null;
   if (table.ratio_of_lengths.includes(type) && !given(found.factor)) {
-    const ratio = maxSeqLen / original;
-    found.factor = checked(`${where}factor`, ratio, rules.factor, table);
-    assume("factor", ratio, "ratio");
+    found.factor = checked(`${where}factor`, maxSeqLen / original, rules.factor, table);
+    assume("factor", found.factor, "ratio");
   }
   if (type === "yarn" && given(found.attention_factor)) {
     for (const key of ["mscale", "mscale_all_dim"].filter((name) => given(found[name]))) {
@@ -121,16 +111,14 @@ function options({ text, table, note, assume }, entry, type, maxSeqLen, original
   return found;
 }
 
-function baseOf({ text, table, known, is, orDefault, lookUp, assume }, entries, entry, where) {
-  const said = [[`${where}rope_theta`, entry.rope_theta]];
-  if (entries.has(null) || !has(entry, "rope_theta")) {
-    said.push(...table.spellings.base.map((key) => [key, text[key]]));
-  }
-  if (is("half_a_head")) said.push(["10000 * rope_ratio", table.defaults.rope_theta * orDefault("rope_ratio")]);
+function baseOf({ text, table, known, is, orDefault, lookUp, assume, spellings }, entries, entry, where) {
+  const said = { [`${where}rope_theta`]: entry.rope_theta };
+  if (entries.has(null) || !has(entry, "rope_theta")) Object.assign(said, spellings("base"));
+  if (is("half_a_head")) said["10000 * rope_ratio"] = table.defaults.rope_theta * orDefault("rope_ratio");
   if (given(text.layer_rope_theta)) {
     const rotating = [...new Set(text.layer_rope_theta)].filter((value) => value !== 0);
     if (rotating.length !== 1) refuse("layerBases", { key: "layer_rope_theta", value: rotating });
-    said.push(["layer_rope_theta", rotating[0]]);
+    said.layer_rope_theta = rotating[0];
   }
   const found = agreed(said);
   if (given(found)) return found;
@@ -144,13 +132,14 @@ function checkTogether(spec, where) {
   if (rotaryDim % 2 || rotaryDim < 2 || rotaryDim > headDim)
     refuse("rotaryDim", { key: "rotary_dim", value: rotaryDim, most: headDim });
   if (/dynamic|alpha/.test(type) && rotaryDim === 2) refuse("pairs", { key: "rotary_dim", type });
+  const aboveOne = (key, value) => value > 1 || refuse("rule", { key, value, rule: "above_one" });
   const ordered = (low, high, rule) => {
     const [value, otherValue] = [spec[high], spec[low]];
     const holds = value > otherValue || (value === otherValue && rule === "at_least");
     if (!holds) refuse("order", { key: where + high, value, rule, other: low, otherValue });
   };
   if (type === "longrope") {
-    if (spec.trained === 1) refuse("rule", { key: ORIGINAL, value: 1, rule: "above_one" });
+    aboveOne(ORIGINAL, spec.trained);
     for (const key of ["short_factor", "long_factor"]) {
       const [value, wanted] = [spec[key].length, rotaryDim / 2];
       if (value !== wanted) refuse("length", { key: where + key, value, wanted });
@@ -159,12 +148,11 @@ function checkTogether(spec, where) {
   if (type === "llama3") ordered("low_freq_factor", "high_freq_factor", "greater");
   if (type === "yarn") {
     ordered("beta_slow", "beta_fast", "at_least");
-    if (spec.base <= 1) refuse("rule", { key: "rope_theta", value: spec.base, rule: "above_one" });
+    aboveOne("rope_theta", spec.base);
     const [low, high] = yarnRamp(spec);
     if (low > high) refuse("ramp", { key: ORIGINAL, value: spec.trained, otherValue: spec.base });
-    if (given(spec.mscale) !== given(spec.mscale_all_dim)) {
-      refuse("alone", { key: where + (given(spec.mscale) ? "mscale" : "mscale_all_dim") });
-    }
+    const alone = given(spec.mscale) !== given(spec.mscale_all_dim);
+    if (alone) refuse("alone", { key: where + (given(spec.mscale) ? "mscale" : "mscale_all_dim") });
   }
 }
 
@@ -174,34 +162,28 @@ function specOf(values, entries, layerType) {
   const chosen = choose(values, entries, layerType);
   const where = entries.has(null) || !isObject(text.rope_parameters?.[layerType]) ? path : `${path}${layerType}.`;
   noteUnreadKeys(values);
-  const spec = { layout: layoutOf(values) };
-  const type = ropeType(table, chosen, where);
-  const entry = checkedEntry(values, chosen, type, where);
-  const maxSeqLen = spelled("max_position_embeddings");
-  const original = agreed([
-    [where + ORIGINAL, entry[ORIGINAL]],
-    [ORIGINAL, text[ORIGINAL]],
-  ]);
-  checkMissing(table, entry, type, original, maxSeqLen, where);
-  Object.assign(
-    spec,
-    { type, written: chosen.rope_type, maxSeqLen, original },
-    options(values, entry, type, maxSeqLen, original, where),
-  );
+  const [layout, ofAType] = [layoutOf(values), rulesOfAll(table)];
+  const type = ropeType(table, chosen, where, ofAType);
+  const entry = checkedEntry(values, chosen, type, where, ofAType);
+  const maxSeqLen = spelled(LONGEST);
+  const original = agreed({ [where + ORIGINAL]: entry[ORIGINAL], [ORIGINAL]: text[ORIGINAL] });
+  const spec = { layout, type, written: chosen.rope_type, maxSeqLen, original };
+  checkMissing(table, entry, spec, where);
+  Object.assign(spec, options(values, entry, spec, where));
   spec.trained = has(table.rope_types[type].required, ORIGINAL) ? original : null;
   [spec.headDim, spec.rotaryDim] = widths(values, entry, type, layerType, where);
   spec.base = baseOf(values, entries, entry, where);
   spec.layers = layersOf(values, entries, layerType);
   checkTogether(spec, where);
-  const weight = type === "yarn" && is("softmax") ? spec.mscale_all_dim : null;
-  spec.softmaxFactor = weight ? yarnScale(spec.factor, weight) ** 2 : 1;
+  spec.softmaxFactor = type === "yarn" && is("softmax") ? yarnScale(spec.factor, spec.mscale_all_dim ?? 0) ** 2 : 1;
   return spec;
 }
 
 // Everything that the text says. A problem stops the reading; notes stand beside the picture.
-export function readConfig(whole, layerType, table) {
+export function readConfig(json, layerType, table) {
   const result = { problems: [], notes: [], layerTypes: [], layerType, spec: null };
   try {
+    const whole = parseJson(json, table.most);
     if (!isObject(whole)) refuse("object", { value: whole });
     const values = valuesOf(whole, table, result.notes);
     checkThatItRotates(values);

@@ -49,7 +49,7 @@ test("each mistake is named by its key", () => {
     assert.equal(spec, null);
     assert.deepEqual([problems[0].code, problems[0].key], [code, key], JSON.stringify(problems));
   }
-  assert.deepEqual(codes(readConfig([1], "", table).problems), ["object"]);
+  assert.deepEqual(codes(readConfig("[1]", "", table).problems), ["object"]);
 });
 
 test("a missing key is not alone in being named", () => {

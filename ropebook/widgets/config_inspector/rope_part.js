@@ -9,17 +9,15 @@ const byKind = (full, sliding) => new Map(Object.entries({ full_attention: full,
 function flat(part, path, table) {
   const { rope_type: _, type: __, ...entry } = part ?? {};
   const types = ["rope_type", "type"].filter((name) => given(part?.[name]));
-  const meant = types.map((name) => {
+  const [meant, other] = types.map((name) => {
     const value = checked(`${path}${name}`, part[name], "text", table);
     return has(table.aliases, value) ? table.aliases[value] : value;
   });
-  if (types.length === 2 && meant[0] !== meant[1]) {
-    refuse("disagree", { key: `${path}rope_type`, value: meant[0], other: `${path}type`, otherValue: meant[1] });
-  }
+  if (types.length === 2 && meant !== other)
+    refuse("disagree", { key: `${path}rope_type`, value: meant, other: `${path}type`, otherValue: other });
   // Of a null factor the presence matters: YaRN then takes the ratio of the lengths.
-  const keeps = (key, value) => given(value) || (key === "factor" && meant[0] === "yarn");
-  const values = Object.fromEntries(Object.entries(entry).filter(([key, value]) => keeps(key, value)));
-  return types.length ? { ...values, rope_type: meant[0] } : values;
+  const keeps = ([key, value]) => given(value) || (key === "factor" && meant === "yarn");
+  return Object.fromEntries(Object.entries({ ...entry, rope_type: meant }).filter(keeps));
 }
 
 function merged(first, second, path, otherPath) {
@@ -68,13 +66,10 @@ function nested({ text, table, path }, old, fresh) {
 function twoBases({ text, path, is, lookUp, assume }, scaled, written) {
   const defaults = lookUp("two_bases");
   const bert = is("alternating") || given(text.local_rope_theta);
-  let entry = scaled;
-  if (bert && given(text.global_rope_theta)) {
-    entry = merged(entry, { rope_theta: text.global_rope_theta }, path, "global_");
-  }
-  if (!has(entry, "rope_theta") && !given(text.rope_theta) && defaults) {
+  const own = bert ? text.global_rope_theta : null;
+  let entry = given(own) ? merged(scaled, { rope_theta: own }, path, "global_") : scaled;
+  if (!has(entry, "rope_theta") && !given(text.rope_theta) && defaults)
     entry = { ...entry, rope_theta: assume("rope_theta of full_attention", defaults[0]) };
-  }
   const local = written ?? assume(bert ? "local_rope_theta" : "rope_local_base_freq", defaults[1]);
   return byKind(entry, { ...(bert ? entry : {}), rope_theta: local });
 }

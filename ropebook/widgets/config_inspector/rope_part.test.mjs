@@ -6,7 +6,7 @@ import { readConfig } from "./reader.js";
 
 test("both styles are read alike", () => {
   const fresh = { ...llama, rope_theta: undefined, rope_parameters: { rope_type: "default", rope_theta: 10000 } };
-  assert.deepEqual(readConfig(fresh, "", table).spec, { ...read({}).spec, written: "default" });
+  assert.deepEqual(readConfig(JSON.stringify(fresh), "", table).spec, { ...read({}).spec, written: "default" });
 });
 
 test("kinds of layers: nested parameters, and Gemma's two bases", () => {

@@ -12,15 +12,17 @@ export function yarnRamp({ base, rotaryDim, trained, beta_fast, beta_slow, trunc
   return truncate ? [Math.floor(low), Math.ceil(high)] : [low, high];
 }
 
+export const dependsOnLength = (spec) => spec?.type === "dynamic" || spec?.type === "longrope";
+
 // The length that the frequencies depend on: 0 stands for the longest that the text names; null
 // where it names none.
 export function shownLength(spec, seqLen) {
-  const depends = spec.type === "dynamic" || spec.type === "longrope";
-  if (!depends) return spec.maxSeqLen;
+  if (!dependsOnLength(spec)) return spec.maxSeqLen;
   return seqLen > 0 ? seqLen : (spec.maxSeqLen ?? spec.trained);
 }
 
-// rad per token of every pair before and after scaling, and what cos and sin are multiplied by.
+// rad per token of every pair before and after scaling, tokens per turn, how many times slower each
+// pair has become, and what cos and sin are multiplied by.
 export function frequencies(spec, length) {
   const { type, base, rotaryDim, factor, trained } = spec;
   const unscaled = inverseFrequencies(rotaryDim, base);
@@ -31,10 +33,7 @@ export function frequencies(spec, length) {
     });
   let [inverse, attentionFactor, grownBase] = [unscaled, 1, base];
   if (type === "linear") inverse = blend(() => 1);
-  if (type === "proportional") {
-    const turning = turningPairs(spec);
-    inverse = blend(() => 1).map((f, i) => (i < turning ? f : 0));
-  }
+  if (type === "proportional") inverse = blend(() => 1).map((f, i) => (i < turningPairs(spec) ? f : 0));
   if (type === "dynamic" || type === "ntk_alpha") {
     const stretched = (factor * Math.max(length, spec.maxSeqLen)) / spec.maxSeqLen - (factor - 1);
     grownBase = base * (type === "dynamic" ? stretched : spec.alpha) ** (rotaryDim / (rotaryDim - 2));
@@ -46,22 +45,19 @@ export function frequencies(spec, length) {
   }
   if (type === "yarn") {
     const [low, high] = yarnRamp(spec);
+    const [some, all] = spec.mscale && spec.mscale_all_dim ? [spec.mscale, spec.mscale_all_dim] : [1, 0];
     inverse = blend((_, i) => (i - low) / (high - low || 0.001));
-    attentionFactor = yarnScale(factor, 1);
-    if (spec.mscale && spec.mscale_all_dim) {
-      attentionFactor = yarnScale(factor, spec.mscale) / yarnScale(factor, spec.mscale_all_dim);
-    }
+    attentionFactor = yarnScale(factor, some) / yarnScale(factor, all);
   }
   if (type === "longrope") {
     const list = length > trained ? spec.long_factor : spec.short_factor;
     inverse = unscaled.map((f, i) => f / list[i]);
     attentionFactor = Math.sqrt(1 + Math.log(Math.max(factor, 1)) / Math.log(trained));
   }
-  return { unscaled, inverse, attentionFactor: spec.attention_factor ?? attentionFactor, grownBase };
+  const slowed = unscaled.map((f, i) => f / inverse[i]);
+  const waves = inverse.map((f) => TAU / f);
+  return { unscaled, inverse, waves, slowed, attentionFactor: spec.attention_factor ?? attentionFactor, grownBase };
 }
 
 // How many pairs turn at all, in p-RoPE.
 export const turningPairs = ({ partial_rotary_factor: share, rotaryDim }) => Math.floor((share * rotaryDim) / 2);
-
-// How many times slower each pair has become.
-export const slowdowns = ({ unscaled, inverse }) => unscaled.map((f, i) => f / inverse[i]);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { frequencies, shownLength, slowdowns, turningPairs, yarnScale } from "./scaled_frequencies.js";
+import { frequencies, shownLength, turningPairs, yarnScale } from "./scaled_frequencies.js";
 
 const near = (actual, expected) => assert.ok(Math.abs(actual - expected) < 1e-9, `${actual} is not ${expected}`);
 const plain = { type: "default", base: 10000, rotaryDim: 8, maxSeqLen: 4096, trained: null, factor: null };
@@ -69,5 +69,9 @@ test("0 stands for the longest length, and only where length matters", () => {
 });
 
 test("a pair is slowed by the ratio of its frequencies, and one at rest without end", () => {
-  assert.deepEqual(slowdowns({ unscaled: [1, 0.5, 0.1], inverse: [1, 0.25, 0] }), [1, 2, Infinity]);
+  const spec = { ...plain, type: "proportional", factor: 2, partial_rotary_factor: 0.5 };
+  const { slowed, waves } = frequencies(spec, 4096);
+  assert.deepEqual(slowed, [2, 2, Infinity, Infinity]);
+  near(waves[1], 2 * 2 * Math.PI * 10000 ** (1 / 4));
+  assert.equal(waves[3], Infinity);
 });

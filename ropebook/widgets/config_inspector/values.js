@@ -4,14 +4,13 @@ import { checked, given, has, refuse, same } from "./rules.js";
 
 export const SHARE = "partial_rotary_factor";
 
-// The one value that all who give any agree on.
+// The one value that all who give any agree on, of { where it stands: value }.
 export function agreed(said, code = "disagree") {
-  const found = said.filter(([, value]) => given(value));
-  for (const [key, value] of found.slice(1)) {
-    const [other, otherValue] = found[0];
-    if (value !== otherValue) refuse(code, { key, value, other, otherValue });
+  const [first, ...others] = Object.entries(said).filter(([, value]) => given(value));
+  for (const [key, value] of others) {
+    if (value !== first[1]) refuse(code, { key, value, other: first[0], otherValue: first[1] });
   }
-  return found[0]?.[1] ?? null;
+  return first?.[1] ?? null;
 }
 
 // What the part about text says of rotation; what stands around it must agree.
@@ -19,16 +18,13 @@ function textPart(whole, table) {
   const aboutRotation = new RegExp(table.about_rotation, "i");
   const known = (key) => has(table.keys, key);
   const name = table.text_parts.find((key) => given(whole[key]));
-  let text = whole;
-  if (name) {
-    const inner = checked(name, whole[name], "mapping", table);
-    for (const key of Object.keys(table.keys).filter((key) => aboutRotation.test(key))) {
-      const [value, otherValue] = [whole[key], inner[key]];
-      if (given(value) && !same(value, otherValue))
-        refuse("disagree", { key, value, other: `${name}.${key}`, otherValue });
-    }
-    text = { model_type: whole.model_type, ...inner };
+  const inner = name ? checked(name, whole[name], "mapping", table) : whole;
+  for (const key of Object.keys(table.keys).filter((key) => aboutRotation.test(key))) {
+    const [value, otherValue] = [whole[key], inner[key]];
+    if (given(value) && !same(value, otherValue))
+      refuse("disagree", { key, value, other: `${name}.${key}`, otherValue });
   }
+  const text = { model_type: whole.model_type, ...inner };
   return Object.fromEntries(Object.entries(text).filter(([key]) => known(key) || aboutRotation.test(key)));
 }
 
@@ -48,8 +44,9 @@ export function valuesOf(whole, table, notes) {
     note("assumed", key, { value, why });
     return value;
   };
-  const spelled = (name) => agreed(table.spellings[name].map((key) => [key, text[key]]));
+  const spellings = (name) => Object.fromEntries(table.spellings[name].map((key) => [key, text[key]]));
+  const spelled = (name) => agreed(spellings(name));
   const lookUp = (group) => (is(group) ? types[group][model] : null);
   const path = given(text.rope_parameters) ? "rope_parameters." : "rope_scaling.";
-  return { path, text, table, model, types, known, is, orDefault, note, assume, spelled, lookUp };
+  return { path, text, table, model, types, known, is, orDefault, note, assume, spellings, spelled, lookUp };
 }

@@ -1,154 +1,131 @@
 // The picture of the inspector: wavelengths before and after scaling, and below how much each pair is slowed.
-import { html, setAttributes, setText, svg, svgText, whenChanged } from "../kit/dom.js";
+import { setAttributes, setText, svg, svgText, svgTexts, whenChanged } from "../kit/dom.js";
 import { TAU, clamp } from "../kit/math.js";
 import { polylinePath } from "../kit/paths.js";
 import { linearScale } from "../kit/plot.js";
 import { fill, formatQuantity, superscript } from "../kit/text.js";
-import { slowdowns } from "./scaled_frequencies.js";
-
-export const PLOT = { left: 46, right: 8, top: 16, height: 210, gap: 40, stretch: 74, bottom: 36 };
 
 // Where everything stands: wavelengths above, how much each pair is slowed below.
-function planOf({ spec, inverse, unscaled, length }, width) {
-  const stretches = slowdowns({ unscaled, inverse });
-  const waves = inverse.map((f) => TAU / f);
-  const rest = inverse.some((f) => f === 0);
+export const PLOT = { left: 46, right: 8, top: 16, floor: 226, stretchTop: 266, stretchFloor: 340, height: 376 };
+
+function planOf({ spec, unscaled, length, waves, slowed }, width) {
   const finite = [...waves, ...unscaled.map((f) => TAU / f)].filter(Number.isFinite);
+  const rest = !waves.every(Number.isFinite);
   const original = spec.trained ?? length;
   const high = Math.log10(Math.max(length ?? 1, original ?? 1, ...finite) * 1.7);
   const low = Math.log10(Math.min(...finite) * 0.8);
-  const floor = PLOT.top + PLOT.height;
-  const toY = linearScale(low, high, floor, PLOT.top + (rest ? 26 : 0));
-  const step = (width - PLOT.left - PLOT.right) / inverse.length;
-  const stretchTop = floor + PLOT.gap;
-  const stretchFloor = stretchTop + PLOT.stretch;
-  const most = Math.max(2, ...stretches.filter(Number.isFinite));
-  const toStretch = linearScale(Math.log(Math.min(1, ...stretches)), Math.log(most), stretchFloor, stretchTop);
+  const toY = linearScale(low, high, PLOT.floor, PLOT.top + (rest ? 26 : 0));
+  const right = width - PLOT.right;
+  const step = (right - PLOT.left) / waves.length;
+  const most = Math.max(2, ...slowed.filter(Number.isFinite));
+  const toStretch = linearScale(Math.log(Math.min(1, ...slowed)), Math.log(most), PLOT.stretchFloor, PLOT.stretchTop);
   return {
-    ...{ stretches, waves, rest, original, low, high, floor, toY, step, stretchTop, stretchFloor, most, width },
-    right: width - PLOT.right,
+    ...{ rest, original, high, low, toY, right, step, most },
     xOf: (pair) => PLOT.left + (pair + 0.5) * step,
     yOf: (wave) => (Number.isFinite(wave) ? toY(Math.log10(wave)) : PLOT.top + 6),
     stretchY: (times) => toStretch(Math.log(times)),
+    across: (y) => `M${PLOT.left} ${y}H${right}`,
   };
 }
 
 export function wavesPicture(words) {
   const picture = svg("svg", { role: "img", "aria-label": words.picture });
-  const shape = (tag, className, more = {}) => svg(tag, { class: className, ...more }, picture);
-  const beyond = shape("rect", "rope-beyond", { rx: 4 });
-  const marks = shape("g", "");
-  const lines = ["config-chosen", "config-original", "context-line"].map((name) => shape("path", `rope-${name}`));
-  const [chosenLine, originalLine, contextLine] = lines;
-  const stems = shape("g", "");
-  const stretchCurve = shape("path", "rope-config-stretch");
-  const stretchDot = shape("circle", "rope-config-stretch-dot", { r: 4 });
-  const dots = shape("g", "");
-  const chosenDot = shape("circle", "rope-wave-chosen", { r: 7 });
-  const [contextLabel, originalLabel] = ["context-label", "config-original-label"].map((name) =>
-    svgText(picture, `rope-${name}`),
-  );
+  const shape = (tag, className, more = {}) => svg(tag, { class: `rope-${className}`, ...more }, picture);
+  const path = (className) => shape("path", className);
+  const beyond = shape("rect", "beyond", { rx: 4 });
+  const [grid, axis] = ["grid", "axis"].map(path);
+  const texts = svg("g", {}, picture);
+  svgText(texts, "", "start", words.axes.wavelength, { x: 0, y: 8 });
+  svgText(texts, "", "start", words.axes.stretch, { x: 0, y: PLOT.stretchTop - 12 });
+  const [drawLevels, drawFeet] = ["end", "middle"].map((anchor) => svgTexts(texts, "", anchor));
+  const [chosenLine, originalLine, contextLine] = ["config-chosen", "config-original", "context-line"].map(path);
+  const [stems, ghosts, stretchCurve] = ["config-stem", "config-ghost", "config-stretch"].map(path);
+  const stretchDot = shape("circle", "config-stretch-dot", { r: 4 });
+  const dots = svg("g", {}, picture);
+  const chosenDot = shape("circle", "wave-chosen", { r: 7 });
+  const labels = ["context-label", "config-original-label"].map((name) => svgText(picture, `rope-${name}`));
 
-  // Axes: decades above, the factor below, pair numbers at the foot of both.
-  function drawAxes({ low, high, floor, right, rest, toY, xOf, stretchTop, stretchFloor, stretchY, most }, pairs) {
-    marks.replaceChildren();
-    const text = (x, y, content, anchor = "end") => setAttributes(svgText(marks, "", anchor, content), { x, y });
-    const level = (y, content) => text(PLOT.left - 6, y + 4, content);
-    const rule = (y, name = "rope-grid") => svg("path", { class: name, d: `M${PLOT.left} ${y}H${right}` }, marks);
+  // Decades above, the factor below, pair numbers at the foot of both.
+  function drawAxes({ low, high, right, rest, toY, xOf, stretchY, most, across }, pairs) {
     const decades = Math.max(1, Math.ceil((high - low) / 10));
+    const levels = [...new Set([1, most])].map((times) => [stretchY(times), formatQuantity(times)]);
     for (let power = Math.ceil(low); power <= high; power += decades) {
-      rule(toY(power));
-      level(toY(power), power < 4 ? formatQuantity(10 ** power) : `10${superscript(power)}`);
+      levels.push([toY(power), power < 4 ? formatQuantity(10 ** power) : `10${superscript(power)}`]);
     }
-    if (rest) level(PLOT.top + 6, words.endless);
-    text(0, 8, words.wavelengthAxis, "start");
-    rule(floor, "rope-axis");
-    text(0, stretchTop - 12, words.stretchAxis, "start");
-    rule(stretchFloor, "rope-axis");
-    for (const value of new Set([1, most])) {
-      rule(stretchY(value));
-      level(stretchY(value), formatQuantity(value));
-    }
-    for (const pair of [0, pairs - 1]) {
-      for (const foot of [floor, stretchFloor]) text(xOf(pair), foot + 15, String(pair), "middle");
-    }
-    text((PLOT.left + right) / 2, stretchFloor + 31, words.pairAxis, "middle");
+    setAttributes(grid, { d: levels.map(([y]) => across(y)).join("") });
+    setAttributes(axis, { d: across(PLOT.floor) + across(PLOT.stretchFloor) });
+    if (rest) levels.push([PLOT.top + 6, words.amounts.endless]);
+    drawLevels(levels.map(([y, said]) => [said, { x: PLOT.left - 6, y: y + 4 }]));
+    const ends = [0, pairs - 1].map((pair) => [String(pair), xOf(pair)]);
+    const feet = ends.flatMap(([said, x]) =>
+      [PLOT.floor, PLOT.stretchFloor].map((foot) => [said, { x, y: foot + 15 }]),
+    );
+    drawFeet([...feet, [words.axes.pair, { x: (PLOT.left + right) / 2, y: PLOT.stretchFloor + 31 }]]);
   }
 
   // The context, and the length of training where it is another.
-  function drawLengths({ right, yOf, original }, { spec, length }) {
-    const endless = length === null;
+  function drawLengths({ right, yOf, original, across }, { spec, length }) {
+    const [endless, apart] = [length === null, original !== length];
     const lineY = endless ? PLOT.top - 4 : yOf(length);
     const originalY = original === null ? lineY : yOf(original);
-    const apart = original !== length;
     setAttributes(beyond, { x: PLOT.left, y: PLOT.top - 4, width: right - PLOT.left, height: lineY - PLOT.top + 4 });
-    setAttributes(contextLine, { d: endless ? "" : `M${PLOT.left} ${lineY}H${right}` });
-    setAttributes(originalLine, { d: apart ? `M${PLOT.left} ${originalY}H${right}` : "" });
-    const contextText = length === spec.maxSeqLen ? words.contextLine : words.lengthLine;
-    setText(contextLabel, endless ? "" : fill(contextText, { value: formatQuantity(length) }));
-    setText(originalLabel, apart ? fill(words.originalLine, { value: formatQuantity(original) }) : "");
+    setAttributes(contextLine, { d: endless ? "" : across(lineY) });
+    setAttributes(originalLine, { d: apart ? across(originalY) : "" });
+    const name = (line, tokens) => fill(words.lines[line], { value: formatQuantity(tokens) });
     // Of two lines close together, the upper has its name above it and the lower below.
-    const above = (y, other) => y + (y > other && y - other < 34 ? 14 : -5);
-    setAttributes(contextLabel, { x: PLOT.left + 5, y: above(lineY, apart ? originalY : Infinity) });
-    setAttributes(originalLabel, { x: PLOT.left + 5, y: above(originalY, lineY) });
+    const beside = (y, other) => ({ x: PLOT.left + 5, y: y + (y > other && y - other < 34 ? 14 : -5) });
+    const context = endless ? "" : name(length === spec.maxSeqLen ? "context" : "text", length);
+    setText(labels[0], context, beside(lineY, apart ? originalY : Infinity));
+    setText(labels[1], apart ? name("trained", original) : "", beside(originalY, lineY));
   }
 
-  function drawPairs({ waves, stretches, step, xOf, yOf, stretchY }, { inverse, unscaled, length }) {
-    const size = clamp(step * 0.42, 1.8, 4.2);
-    const wide = clamp(step * 0.4, 1.5, 5);
-    stems.replaceChildren();
+  function drawPairs({ step, xOf, yOf, stretchY }, { inverse, unscaled, length, waves, slowed }) {
+    const [size, wide] = [clamp(step * 0.42, 1.8, 4.2), clamp(step * 0.4, 1.5, 5)];
+    const at = waves.map((wave, i) => ({ x: xOf(i), y: yOf(wave), ghost: yOf(TAU / unscaled[i]), rests: !inverse[i] }));
+    const moved = at.filter(({ y, ghost }) => Math.abs(ghost - y) >= 1);
+    const stretched = moved.filter(({ rests }) => !rests);
+    setAttributes(stems, { d: stretched.map(({ x, y, ghost }) => `M${x} ${ghost}V${y + size}`).join("") });
+    setAttributes(ghosts, { d: moved.map(({ x, ghost }) => `M${x - wide} ${ghost}H${x + wide}`).join("") });
     dots.replaceChildren();
-    waves.forEach((wave, i) => {
-      const [x, y, ghost] = [xOf(i), yOf(wave), yOf(TAU / unscaled[i])];
-      const moved = Math.abs(ghost - y) >= 1;
-      if (moved && inverse[i]) svg("path", { class: "rope-config-stem", d: `M${x} ${ghost}V${y + size}` }, stems);
-      if (moved) svg("path", { class: "rope-config-ghost", d: `M${x - wide} ${ghost}H${x + wide}` }, stems);
-      const never = length !== null && wave > length;
+    at.forEach(({ x, y }, i) => {
+      const never = length !== null && waves[i] > length;
       const told = { "data-report": "wave", "data-pair": i, "data-value": inverse[i], "data-never": never };
       svg("circle", { cx: x, cy: y, r: size, class: never ? "rope-wave-never" : "rope-wave", ...told }, dots);
     });
-    const shown = stretches.flatMap((times, i) => (Number.isFinite(times) ? [[xOf(i), stretchY(times)]] : []));
+    const shown = slowed.flatMap((times, i) => (Number.isFinite(times) ? [[xOf(i), stretchY(times)]] : []));
     setAttributes(stretchCurve, { d: polylinePath(shown) });
   }
 
   const drawSeen = whenChanged((seen, width) => {
     if (!seen) return dots.replaceChildren();
     const plan = planOf(seen, width);
-    const height = plan.stretchFloor + PLOT.bottom;
-    setAttributes(picture, { viewBox: `0 0 ${width} ${height}`, height });
-    drawAxes(plan, seen.inverse.length);
+    setAttributes(picture, { viewBox: `0 0 ${width} ${PLOT.height}`, height: PLOT.height });
+    drawAxes(plan, seen.waves.length);
     drawLengths(plan, seen);
     drawPairs(plan, seen);
     return plan;
   });
 
   // Another pair moves its marks alone.
-  function draw({ spec, inverse, unscaled, length }, pair, width) {
-    const plan = drawSeen({ spec, inverse, unscaled, length }, width);
-    const { waves, stretches, stretchTop, stretchFloor, stretchY } = plan;
-    const [cx, still] = [plan.xOf(pair), !Number.isFinite(stretches[pair])];
-    setAttributes(chosenLine, { d: `M${cx} ${PLOT.top}V${stretchFloor}` });
-    setAttributes(chosenDot, { cx, cy: plan.yOf(waves[pair]) });
-    setAttributes(stretchDot, { cx, cy: still ? stretchTop : stretchY(stretches[pair]) });
+  function draw({ spec, inverse, unscaled, length, waves, slowed }, pair, width) {
+    const { xOf, yOf, stretchY } = drawSeen({ spec, inverse, unscaled, length, waves, slowed }, width);
+    const [cx, still] = [xOf(pair), !Number.isFinite(slowed[pair])];
+    setAttributes(chosenLine, { d: `M${cx} ${PLOT.top}V${PLOT.stretchFloor}` });
+    setAttributes(chosenDot, { cx, cy: yOf(waves[pair]) });
+    setAttributes(stretchDot, { cx, cy: still ? PLOT.stretchTop : stretchY(slowed[pair]) });
     stretchDot.style.display = still ? "none" : "";
   }
   // A text that cannot be read has no pairs.
   return { node: picture, draw, clear: () => drawSeen(null) };
 }
 
-// What the marks mean.
-export function makeLegend(words) {
-  const key = (label, ...shapes) => {
-    const sample = svg("svg", { viewBox: "0 0 22 22", "aria-hidden": "true" });
-    for (const [tag, name, more] of shapes) svg(tag, { class: `rope-${name}`, ...more }, sample);
-    return html("li", {}, sample, label);
-  };
-  const middle = { cx: 11, cy: 11, r: 4 };
-  return html(
-    "ul",
-    { class: "rope-legend" },
-    key(words.legendTurns, ["circle", "wave", middle]),
-    key(words.legendNever, ["circle", "wave-never", middle]),
-    key(words.legendGhost, ["path", "config-stem", { d: "M11 3V15" }], ["path", "config-ghost", { d: "M6 16H16" }]),
-  );
-}
+// The marks of the legend.
+const middle = { cx: 11, cy: 11, r: 4 };
+export const MARKS = {
+  turns: (sample) => svg("circle", { class: "rope-wave", ...middle }, sample),
+  never: (sample) => svg("circle", { class: "rope-wave-never", ...middle }, sample),
+  ghost(sample) {
+    svg("path", { class: "rope-config-stem", d: "M11 3V15" }, sample);
+    svg("path", { class: "rope-config-ghost", d: "M6 16H16" }, sample);
+  },
+};

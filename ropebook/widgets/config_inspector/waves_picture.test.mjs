@@ -2,12 +2,14 @@ import assert from "node:assert/strict";
 import test from "node:test";
 
 import { fakePage } from "../kit/fake_page.mjs";
-import { PLOT, makeLegend, wavesPicture } from "./waves_picture.js";
+import { MARKS, PLOT, wavesPicture } from "./waves_picture.js";
+import { WORDS } from "./widget.js";
 
 fakePage();
-// Any word says its own name.
-const words = new Proxy({}, { get: (_, name) => `${String(name)} {value}` });
-const seen = { spec: { maxSeqLen: 100, trained: 50 }, unscaled: [1, 0.5, 0.1], inverse: [1, 0.1, 0], length: 100 };
+const words = WORDS.en;
+const inverse = [1, 0.1, 0];
+const told = { waves: inverse.map((f) => (2 * Math.PI) / f), slowed: [1, 5, Infinity] };
+const seen = { spec: { maxSeqLen: 100, trained: 50 }, unscaled: [1, 0.5, 0.1], inverse, ...told, length: 100 };
 const WIDTH = PLOT.left + PLOT.right + 300;
 
 function drawn() {
@@ -32,15 +34,16 @@ test("each pair has its mark, hollow where it completes no turn", () => {
 
 test("what was slowed shows where it was, and what stands still has no stem", () => {
   const { all } = drawn();
-  assert.deepEqual([all("rope-config-ghost").length, all("rope-config-stem").length], [2, 1]);
+  const strokes = (name) => all(name)[0].attributes.d.match(/M/g).length;
+  assert.deepEqual([strokes("rope-config-ghost"), strokes("rope-config-stem")], [2, 1]);
 });
 
 test("a text longer than the context, and another length of training, are named", () => {
   const { draw, text } = drawn();
-  assert.match(text(), /contextLine 100/);
-  assert.match(text(), /originalLine 50/);
+  assert.match(text(), /context 100/);
+  assert.match(text(), /trained 50/);
   draw({ ...seen, length: 400 }, 1, WIDTH);
-  assert.match(text(), /lengthLine 400/);
+  assert.match(text(), /text 400/);
 });
 
 test("another pair moves the marks of the chosen one and draws nothing else", () => {
@@ -61,6 +64,6 @@ test("a text that cannot be read has no pairs, and the next that can is drawn ag
   assert.equal(waves().length, 3);
 });
 
-test("the legend names the three marks", () => {
-  assert.match(makeLegend(words).textContent, /legendTurns.*legendNever.*legendGhost/);
+test("every mark of the legend has its word", () => {
+  assert.deepEqual(Object.keys(MARKS), Object.keys(words.legend));
 });

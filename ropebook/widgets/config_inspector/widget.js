@@ -1,12 +1,11 @@
-import { IN_POWERS_OF_TWO, OWN_KEYS, button, readout, slider } from "../kit/controls.js";
-import { div, html, setAttributes, setText, whenChanged } from "../kit/dom.js";
+import { IN_POWERS_OF_TWO, OWN_KEYS, button, readout } from "../kit/controls.js";
+import { div, html, legendOf, setAttributes, whenChanged } from "../kit/dom.js";
 import { TAU, clamp } from "../kit/math.js";
 import { mount } from "../kit/mount.js";
 import { fill, formatQuantity } from "../kit/text.js";
-import { parseJson } from "./json_places.js";
 import { readConfig } from "./reader.js";
-import { frequencies, shownLength, slowdowns, turningPairs } from "./scaled_frequencies.js";
-import { PLOT, makeLegend, wavesPicture } from "./waves_picture.js";
+import { dependsOnLength, frequencies, shownLength, turningPairs } from "./scaled_frequencies.js";
+import { MARKS, PLOT, wavesPicture } from "./waves_picture.js";
 
 export const WORDS = {
   en: {
@@ -17,24 +16,13 @@ export const WORDS = {
     pair: "pair",
     seqLen: "length of the text, tokens",
     examples: {
-      llama3_1: "Llama 3.1 8B",
-      qwen2_5_yarn: "Qwen2.5 + YaRN",
-      gemma3: "Gemma 3",
-      gpt_neox: "GPT-NeoX-20B",
-      deepseek_v3: "DeepSeek-V3",
-      phi3: "Phi-3 (LongRoPE)",
-      gpt_oss: "gpt-oss",
+      ...{ llama3_1: "Llama 3.1 8B", qwen2_5_yarn: "Qwen2.5 + YaRN", gemma3: "Gemma 3", gpt_neox: "GPT-NeoX-20B" },
+      ...{ deepseek_v3: "DeepSeek-V3", phi3: "Phi-3 (LongRoPE)", gpt_oss: "gpt-oss" },
     },
-    legendTurns: "completes a turn within the context",
-    legendNever: "never does (hollow)",
-    legendGhost: "before scaling",
-    wavelengthAxis: "wavelength, tokens",
-    stretchAxis: "slowed, times",
-    pairAxis: "pair, fastest first",
-    contextLine: "context {value}",
-    lengthLine: "text {value}",
-    originalLine: "trained {value}",
-    endless: "∞",
+    legend: { turns: "completes a turn within the context", never: "never does (hollow)", ghost: "before scaling" },
+    axes: { wavelength: "wavelength, tokens", stretch: "slowed, times", pair: "pair, fastest first" },
+    lines: { context: "context {value}", text: "text {value}", trained: "trained {value}" },
+    amounts: { times: "{value} ×", of: "{count} of {total}", endless: "∞", unknown: "not said", none: "none" },
     beyondFloat: "a number beyond 10³⁰⁸",
     unreadable: "Not read as a rotary configuration yet. {reason}",
     verdict: "<b>{never} of {pairs}</b> pairs never complete a turn within {length} tokens.",
@@ -47,8 +35,7 @@ export const WORDS = {
       blended: "{range}, {from} to {to} tokens a turn: blended.",
       slowed: "{range}, from {from} tokens a turn: slowed {factor} times.",
     },
-    pairRange: "Pairs {first} to {last}",
-    pairOne: "Pair {first}",
+    pairs: { one: "Pair {first}", several: "Pairs {first} to {last}" },
     dynamicRest: "Up to {max} tokens nothing is scaled; in a longer text the base grows with its length.",
     dynamic:
       "At this length the base has grown to {base}: the fastest pair keeps its pace, the slowest is slowed {factor} times.",
@@ -61,30 +48,16 @@ export const WORDS = {
     nopeLayers: "{count} of {total} layers do not rotate at all.",
     layouts: { half: "half (i, i + {half})", interleaved: "interleaved (2i, 2i + 1)" },
     facts: {
-      rope_type: "rope type",
-      base: "base",
-      head_dim: "head_dim",
-      rotary_dim: "rotary_dim",
-      attention_factor: "attention factor",
-      wavelength_fastest: "fastest turn, tokens",
-      wavelength_slowest: "slowest turn, tokens",
-      never_turn_count: "short of a turn",
-      never_turn_trained: "short of it in training",
-      layout: "layout",
-      layers_rotating: "layers that rotate so",
-      layers_still: "layers that never rotate",
+      ...{ rope_type: "rope type", base: "base", head_dim: "head_dim", rotary_dim: "rotary_dim" },
+      ...{ attention_factor: "attention factor", wavelength_fastest: "fastest turn, tokens" },
+      ...{ wavelength_slowest: "slowest turn, tokens", never_turn_count: "short of a turn" },
+      ...{ never_turn_trained: "short of it in training", layout: "layout" },
+      ...{ layers_rotating: "layers that rotate so", layers_still: "layers that never rotate" },
     },
     pairFacts: {
-      pair_first: "dimensions",
-      pair_unscaled: "before scaling",
-      pair_wavelength: "a turn, tokens",
-      pair_stretch: "slowed",
-      pair_turns: "turns in context",
+      ...{ pair_first: "dimensions", pair_unscaled: "before scaling", pair_wavelength: "a turn, tokens" },
+      ...{ pair_stretch: "slowed", pair_turns: "turns in context" },
     },
-    unknown: "not said",
-    none: "none",
-    times: "{value} ×",
-    of: "{count} of {total}",
     place: "Line {line}, column {column}: {reason}.",
     problems: {
       long: "The text has {value} characters; at most {most} are read, and no model needs so many.",
@@ -136,33 +109,18 @@ export const WORDS = {
     },
     // What a clash of widths names that no key of the text says.
     widthsFrom: { half_a_head: "half of the head" },
-    why: {
-      model: "transformers' default for this model_type",
-      ratio: "the ratio of the two lengths",
-    },
+    why: { model: "transformers' default for this model_type", ratio: "the ratio of the two lengths" },
     rules: {
-      number: "a number of at most 10¹⁵",
-      tiny: "a number of at least 10⁻¹⁵",
-      positive: "a number greater than 0",
-      above_one: "a number greater than 1",
-      at_least_one: "a number of at least 1",
-      not_negative: "a number of at least 0",
-      count: "a whole number of at least 1",
-      count_or_zero: "a whole number of at least 0",
-      dimensions: "a whole number from 1 to 4096",
-      layers: "a whole number from 1 to 10 000",
-      switch: "0 or 1",
-      share: "a number greater than 0 and at most 1",
-      boolean: "true or false",
-      text: "text",
-      mapping: "an object or null",
-      positives: "a list of numbers",
-      bases: "a list of one number per layer",
-      switches: "a list of one 0 or 1 per layer",
-      names: "a list of one name per layer",
-      pattern: "a whole number or a text of L and G",
-      greater: "greater than",
-      at_least: "at least",
+      ...{ number: "a number of at most 10¹⁵", tiny: "a number of at least 10⁻¹⁵" },
+      ...{ positive: "a number greater than 0", above_one: "a number greater than 1" },
+      ...{ at_least_one: "a number of at least 1", not_negative: "a number of at least 0" },
+      ...{ share: "a number greater than 0 and at most 1", switch: "0 or 1" },
+      ...{ count: "a whole number of at least 1", count_or_zero: "a whole number of at least 0" },
+      ...{ dimensions: "a whole number from 1 to 4096", layers: "a whole number from 1 to 10 000" },
+      ...{ boolean: "true or false", text: "text", mapping: "an object or null" },
+      ...{ positives: "a list of numbers", bases: "a list of one number per layer" },
+      ...{ switches: "a list of one 0 or 1 per layer", names: "a list of one name per layer" },
+      ...{ pattern: "a whole number or a text of L and G", greater: "greater than", at_least: "at least" },
     },
     reasons: {
       empty: "there is no text yet",
@@ -191,8 +149,7 @@ export function neverTurn(inverse, length) {
 
 // [first, last] of the pairs that are untouched, between, and slowed by the whole factor.
 export function bands(stretches) {
-  const most = Math.max(...stretches);
-  const found = { most };
+  const [most, found] = [Math.max(...stretches), {}];
   stretches.forEach((s, i) => {
     const kind = Math.abs(s - 1) < 1e-9 ? "untouched" : s > most * (1 - 1e-9) ? "slowed" : "blended";
     found[kind] = [found[kind]?.[0] ?? i, i];
@@ -215,12 +172,12 @@ export function tell(words, { code, table = "problems", ...details }) {
     if (typeof value === "number" && !Number.isFinite(value)) return words.beyondFloat;
     // Of a long text or list the beginning is enough, and all of it may take long.
     const some = typeof value === "string" || Array.isArray(value) ? value.slice(0, 60) : value;
-    const text = (JSON.stringify(some, briefly) ?? words.none).replace(/[\p{C}\p{Zl}\p{Zp}]/gu, escaped);
+    const text = (JSON.stringify(some, briefly) ?? words.amounts.none).replace(/[\p{C}\p{Zl}\p{Zp}]/gu, escaped);
     return text.length > 60 ? `${text.slice(0, 57)}…` : text;
   };
   const name = (item) => quote(item).slice(1).replace(/"$/, "");
   const named = (key) => name((code === "widths" && words.widthsFrom[key]) || (key ?? ""));
-  const list = (items) => (items?.length ? items.slice(0, 20).map(name).join(", ") : words.none);
+  const list = (items) => (items?.length ? items.slice(0, 20).map(name).join(", ") : words.amounts.none);
   const { value, otherValue, found, keys, known, rule, why } = details;
   const parts = {
     ...details,
@@ -236,9 +193,9 @@ export function tell(words, { code, table = "problems", ...details }) {
 export function warningsOf(notes, spec) {
   const grouped = new Map();
   for (const { key, ...found } of notes) {
-    const kind = JSON.stringify(found);
-    if (grouped.has(kind) && found.code !== "assumed") grouped.get(kind).keys.push(key);
-    else grouped.set(found.code === "assumed" ? key : kind, { ...found, key, keys: [key] });
+    const kind = found.code === "assumed" ? key : JSON.stringify(found);
+    if (!grouped.has(kind)) grouped.set(kind, { ...found, key, keys: [] });
+    grouped.get(kind).keys.push(key);
   }
   const warnings = [...grouped.values()];
   if (!spec) return warnings;
@@ -251,95 +208,78 @@ export function warningsOf(notes, spec) {
 }
 
 export function inspect(text, layerType, seqLen, table) {
-  const { value, problem } = parseJson(text, table.most);
-  if (problem) return { problems: [problem], warnings: [], layerTypes: [], layerType, spec: null };
-  const { notes, ...result } = readConfig(value, layerType, table);
-  const warnings = warningsOf(notes, result.spec);
-  if (!result.spec) return { ...result, notes, warnings };
-  const length = shownLength(result.spec, seqLen);
-  return { ...result, notes, warnings, length, ...frequencies(result.spec, length) };
+  const found = readConfig(text, layerType, table);
+  const warnings = warningsOf(found.notes, found.spec);
+  if (!found.spec) return { ...found, warnings };
+  const length = shownLength(found.spec, seqLen);
+  return { ...found, warnings, length, ...frequencies(found.spec, length) };
 }
 
 // ---- in words ----
 
 const q = formatQuantity;
-const finitely = (words, value) => (Number.isFinite(value) ? q(value) : words.endless);
 
 // How many pairs turn, what was done to them, and what else is unusual.
 function verdict(words, seen) {
   const { spec, inverse, length, attentionFactor } = seen;
-  const never = neverTurn(inverse, length).length;
-  const count = length === null ? words.verdictOpen : never ? words.verdict : words.verdictAll;
-  const said = [fill(count, { never, pairs: inverse.length, length: length === null ? "" : q(length) })];
-  said.push(...ofScaling(words, seen));
-  if (attentionFactor !== 1) {
-    said.push(fill(words.attention, { factor: q(attentionFactor), score: q(attentionFactor ** 2) }));
-  }
-  if (spec.rotaryDim < spec.headDim) said.push(fill(words.partial, { rotary: spec.rotaryDim, head: spec.headDim }));
   const { still, total } = spec.layers;
-  if (still.length) said.push(fill(words.nopeLayers, { count: still.length, total }));
+  const never = neverTurn(inverse, length).length;
+  const said = [];
+  const add = (sentence, values) => said.push(fill(sentence, values));
+  const count = length === null ? words.verdictOpen : never ? words.verdict : words.verdictAll;
+  add(count, { never, pairs: inverse.length, length: q(length) });
+  addScaling(add, words, seen);
+  if (attentionFactor !== 1) add(words.attention, { factor: q(attentionFactor), score: q(attentionFactor ** 2) });
+  if (spec.rotaryDim < spec.headDim) add(words.partial, { rotary: spec.rotaryDim, head: spec.headDim });
+  if (still.length) add(words.nopeLayers, { count: still.length, total });
   return said.join(" ");
 }
 
-function ofScaling(words, seen) {
-  const { spec, unscaled, inverse, length, grownBase } = seen;
-  const slowed = slowdowns(seen);
+function addScaling(add, words, { spec, unscaled, inverse, slowed, length, grownBase }) {
+  const { type, trained, factor } = spec;
   const [low, high] = [Math.min(...slowed), Math.max(...slowed)];
-  const linear = fill(words.linear, { factor: q(spec.factor) });
-  if (spec.type === "default" || (spec.type !== "proportional" && high === 1 && low === 1)) {
-    return [spec.type === "dynamic" ? fill(words.dynamicRest, { max: q(spec.maxSeqLen) }) : words.noScaling];
-  }
-  if (spec.type === "linear") return [linear];
-  if (/dynamic|alpha/.test(spec.type)) return [fill(words.dynamic, { base: q(grownBase), factor: q(high) })];
-  if (spec.type === "longrope") {
-    const sentence = length > spec.trained ? words.longropeLong : words.longropeShort;
-    return [fill(sentence, { original: q(spec.trained), low: q(low), high: q(high) })];
-  }
-  if (spec.type === "proportional") {
+  if (type === "proportional") {
     const turning = turningPairs(spec);
-    const still = inverse.length - turning;
-    return [...(still ? [fill(words.proportional, { turning, still })] : []), ...(spec.factor === 1 ? [] : [linear])];
+    if (turning < inverse.length) add(words.proportional, { turning, still: inverse.length - turning });
+    if (factor !== 1) add(words.linear, { factor: q(factor) });
+  } else if (low === 1 && high === 1) {
+    add(type === "dynamic" ? words.dynamicRest : words.noScaling, { max: q(spec.maxSeqLen) });
+  } else if (type === "linear") add(words.linear, { factor: q(factor) });
+  else if (/dynamic|alpha/.test(type)) add(words.dynamic, { base: q(grownBase), factor: q(high) });
+  else if (type === "longrope") {
+    const sentence = length > trained ? words.longropeLong : words.longropeShort;
+    add(sentence, { original: q(trained), low: q(low), high: q(high) });
+  } else {
+    for (const [name, [first, last]] of Object.entries(bands(slowed))) {
+      const range = fill(first === last ? words.pairs.one : words.pairs.several, { first, last });
+      const [from, to] = [q(TAU / unscaled[first]), q(TAU / unscaled[last])];
+      add(words.ranges[name], { range, from, to, factor: q(high) });
+    }
   }
-  const { most, ...found } = bands(slowed);
-  return Object.entries(words.ranges).flatMap(([name, sentence]) => {
-    if (!found[name]) return [];
-    const [first, last] = found[name];
-    const range = fill(first === last ? words.pairOne : words.pairRange, { first, last });
-    return fill(sentence, { range, from: q(TAU / unscaled[first]), to: q(TAU / unscaled[last]), factor: q(most) });
-  });
 }
 
-// The numbers of the page, and how they are written if not as quantities.
-export function factsOf(words, { spec, inverse, unscaled, length, attentionFactor }) {
-  const waves = inverse.map((f) => TAU / f);
-  const [fastest, slowest] = [Math.min(...waves), Math.max(...waves)];
+// The numbers of the page and of a pair, and how they are written if not as quantities.
+function factsOf(words, seen, i) {
+  const { spec, inverse, unscaled, waves, slowed, length, attentionFactor } = seen;
   const { total, rotating, still } = spec.layers;
-  const of = (count, all) => [count, fill(words.of, { count, total: all })];
-  const short = (frequency, within) => of(neverTurn(frequency, within).length, inverse.length);
-  const unknown = [NaN, words.unknown];
-  return {
-    ...{ head_dim: spec.headDim, rotary_dim: spec.rotaryDim, base: spec.base, attention_factor: attentionFactor },
-    wavelength_fastest: [fastest, finitely(words, fastest)],
-    wavelength_slowest: [slowest, finitely(words, slowest)],
-    never_turn_count: length === null ? unknown : short(inverse, length),
-    never_turn_trained: spec.trained ? short(unscaled, spec.trained) : unknown,
-    layers_still: total === null ? unknown : [still.length, still.length ? shortList(still) : words.none],
-    layers_rotating: rotating ? of(rotating.length, total) : unknown,
-  };
-}
-
-export function pairFactsOf(words, { spec, inverse, unscaled, length }, i) {
-  const half = spec.rotaryDim / 2;
+  const { unknown, none, endless, times } = words.amounts;
+  const [fastest, slowest, half] = [Math.min(...waves), Math.max(...waves), spec.rotaryDim / 2];
   const [first, second] = spec.layout === "half" ? [i, i + half] : [2 * i, 2 * i + 1];
-  const [wave, slowed] = [TAU / inverse[i], unscaled[i] / inverse[i]];
-  const times = Number.isFinite(slowed) ? fill(words.times, { value: q(slowed) }) : words.endless;
+  const turns = (wave) => [wave, Number.isFinite(wave) ? q(wave) : endless];
+  const of = (count, all) => [count, fill(words.amounts.of, { count, total: all })];
+  const short = (frequency, within) => of(neverTurn(frequency, within).length, inverse.length);
   return {
-    pair_first: [first, String(first)],
-    pair_second: [second, String(second)],
-    pair_unscaled: TAU / unscaled[i],
-    pair_wavelength: [wave, finitely(words, wave)],
-    pair_stretch: [slowed, times],
-    pair_turns: length === null ? [NaN, words.unknown] : (length * inverse[i]) / TAU,
+    ...{ rope_type: spec.type, layout: fill(words.layouts[spec.layout], { half }), base: spec.base },
+    ...{ head_dim: spec.headDim, rotary_dim: spec.rotaryDim, attention_factor: attentionFactor },
+    ...{ wavelength_fastest: turns(fastest), wavelength_slowest: turns(slowest) },
+    never_turn_count: length === null ? [NaN, unknown] : short(inverse, length),
+    never_turn_trained: spec.trained ? short(unscaled, spec.trained) : [NaN, unknown],
+    layers_still: total === null ? [NaN, unknown] : [still.length, still.length ? shortList(still) : none],
+    layers_rotating: rotating ? of(rotating.length, total) : [NaN, unknown],
+    ...{ pair_first: [first, String(first)], pair_second: [second, String(second)] },
+    ...{ pair_unscaled: TAU / unscaled[i], pair_wavelength: turns(waves[i]) },
+    pair_stretch: [slowed[i], Number.isFinite(slowed[i]) ? fill(times, { value: q(slowed[i]) }) : endless],
+    pair_turns: length === null ? [NaN, unknown] : (length * inverse[i]) / TAU,
   };
 }
 
@@ -391,7 +331,6 @@ function makeEditor(words, { table, onText }) {
       const hints = warnings.map((warning) => tell(words, { ...warning, table: "warnings" }));
       showProblems(problems.map((problem) => tell(words, problem)));
       warningList.replaceChildren(...hints.map((hint) => html("li", {}, hint)));
-      warningList.hidden = !hints.length;
       setAttributes(box, { "aria-invalid": problems.length > 0 });
     },
   };
@@ -400,19 +339,15 @@ function makeEditor(words, { table, onText }) {
 // A button for each kind of layer, where there are several.
 function makeKinds(words, onKind) {
   const row = html("div", { class: "rope-row", role: "group", "aria-label": words.layerType });
-  const title = html("span", { class: "rope-readout-label" }, words.layerType);
-  const node = div("rope-config-kinds", title, row);
-  const makeButtons = whenChanged((kinds) => {
-    const made = kinds.map((kind) => ({
-      kind,
-      ...button({ name: `layer_type_${kind}`, label: kind, onClick: () => onKind(kind) }),
-    }));
+  const node = div("rope-config-kinds", html("span", { class: "rope-readout-label" }, words.layerType), row);
+  const buttonsOf = whenChanged((kinds) => {
+    const made = kinds.map((kind) => button({ name: `layer_type_${kind}`, label: kind, onClick: () => onKind(kind) }));
     row.replaceChildren(...made.map((one) => one.node));
     return made;
   });
   const show = ({ layerTypes, layerType }) => {
     node.hidden = layerTypes.length < 2;
-    for (const { kind, update } of makeButtons(layerTypes)) update(kind === layerType);
+    buttonsOf(layerTypes).forEach(({ update }, i) => update(layerTypes[i] === layerType));
   };
   return { node, show };
 }
@@ -421,32 +356,23 @@ function makeKinds(words, onKind) {
 
 const longest = ({ maxSeqLen, trained, type, factor }) =>
   (maxSeqLen ?? 4 * trained) * (type === "dynamic" ? Math.max(2, factor) : 1);
-const dependsOnLength = (spec) => spec?.type === "dynamic" || spec?.type === "longrope";
 
 // The numbers of the model and of a pair. What is said in words has a `data-text`; `data-report` is
 // for numbers.
-function makeNumbers(words, show) {
-  const number = (name) => show(name, (state) => state.facts[name] ?? NaN, { format: q });
-  const inWords = (name) => html("span", { class: "rope-report", "data-text": name });
-  const said = { layout: inWords("layout"), rope_type: inWords("rope_type") };
-  const beside = { pair_first: [", ", number("pair_second")] };
-  const named = (labels) =>
-    Object.entries(labels).map(([name, label]) => readout(label, said[name] ?? number(name), ...(beside[name] ?? [])));
-  return {
-    ...{ facts: named(words.facts), pair: named(words.pairFacts) },
-    name({ layout, type, rotaryDim }) {
-      setText(said.layout, fill(words.layouts[layout], { half: rotaryDim / 2 }));
-      setText(said.rope_type, type);
-      said.layout.dataset.value = layout;
-      said.rope_type.dataset.value = type;
-    },
-  };
+function makeNumbers(words, { show, text }) {
+  const number = (name) => show(name, ({ facts }) => facts[name] ?? NaN, { format: q });
+  const inWords = (name) => text(({ facts }) => facts[name] ?? "", "span", { class: "rope-report", "data-text": name });
+  const parts = { layout: [inWords("layout")], rope_type: [inWords("rope_type")] };
+  parts.pair_first = [number("pair_first"), ", ", number("pair_second")];
+  const named = ([name, label]) => readout(label, ...(parts[name] ?? [number(name)]));
+  return [words.facts, words.pairFacts].map((labels) => Object.entries(labels).map(named));
 }
 
 function build(tools) {
-  const { words, model, lesson, say, state: current, set, redraw, sliders, buttons } = tools;
+  const { words, model, lesson, state: current, set, redraw, sliders, buttons } = tools;
   const table = model.get("rules");
-  let chosen = null;
+  // The pair that a reader chose, what is drawn, and the numbers of the last text that could be read.
+  let [chosen, seen, facts] = [null, null, {}];
   const choose = (pair) => {
     if (pair === chosen) return;
     chosen = pair;
@@ -462,30 +388,30 @@ function build(tools) {
       set({ config, ...(gone ? { layer_type: "" } : {}) });
     },
   });
-  const open = (config) => () => {
+  const open = (config) => {
     editor.stop();
     chosen = null;
     set({ config, layer_type: "", seq_len: 0 });
   };
-  const examples = Object.entries(model.get("examples")).map(([name, text]) => [
+  const example = ([name, text]) => [
     `example_${name}`,
-    { label: words.examples[name] ?? name, onClick: open(text), pressed: ({ config }) => config === text },
-  ]);
+    { label: words.examples[name], onClick: () => open(text), pressed: ({ config }) => config === text },
+  ];
+  const examples = buttons(Object.fromEntries(Object.entries(model.get("examples")).map(example)));
   const kinds = makeKinds(words, (layer_type) => set({ layer_type }));
-  const numbers = makeNumbers(words, tools.show);
+  const [modelNumbers, pairNumbers] = makeNumbers(words, tools);
   const waves = wavesPicture(words);
-  let seen = null;
-  const [pairSlider] = sliders({
+  const [pairSlider, lengthSlider] = sliders({
     pair: {
       ...{ label: words.pair, tone: "angle", min: 0, max: 63, format: String, onInput: choose },
       limit: ({ spec, inverse }) => (spec ? inverse.length - 1 : 63),
     },
-  });
-
-  const lengthSlider = slider({
-    ...{ name: "seq_len", label: words.seqLen, tone: "position", min: 7, max: 17, ...IN_POWERS_OF_TWO, step: 0.05 },
-    format: q,
-    onInput: (length) => set({ seq_len: clamp(Math.round(length), 1, longest(seen.spec)) }),
+    seq_len: {
+      ...{ label: words.seqLen, tone: "position", min: 7, max: 17, ...IN_POWERS_OF_TWO, step: 0.05, format: q },
+      value: ({ spec, length }) => (dependsOnLength(spec) ? length : null),
+      limit: ({ spec }) => dependsOnLength(spec) && Math.ceil(Math.log2(longest(spec)) * 20) / 20,
+      onInput: (length) => set({ seq_len: clamp(Math.round(length), 1, longest(seen.spec)) }),
+    },
   });
 
   const plot = div("rope-config-plot", waves.node);
@@ -493,64 +419,56 @@ function build(tools) {
     if (!seen.spec) return;
     const bounds = plot.getBoundingClientRect();
     const share = (clientX - bounds.left - PLOT.left) / (bounds.width - PLOT.left - PLOT.right);
-    const pairs = seen.inverse.length;
-    choose(clamp(Math.floor(share * pairs), 0, pairs - 1));
+    choose(clamp(Math.floor(share * seen.inverse.length), 0, seen.inverse.length - 1));
   };
   plot.addEventListener("pointermove", (event) => event.pointerType === "mouse" && pickAt(event));
   plot.addEventListener("click", pickAt);
 
-  const pairBox = div("rope-readouts rope-config-pair", ...numbers.pair);
+  const pairBox = div("rope-readouts rope-config-pair", ...pairNumbers);
+  const key = legendOf(words.legend, [22, 22], MARKS);
   lesson.classList.add("rope-lesson-short");
   setAttributes(lesson.firstChild, { "data-text": "verdict" });
   const frame = div(
     "rope-frame",
-    div("rope-row rope-row-first rope-config-examples", ...buttons(Object.fromEntries(examples))),
+    div("rope-row rope-row-first rope-config-examples", ...examples),
     lesson,
     div(
       "rope-config",
-      div("rope-config-input", ...editor.nodes, kinds.node, lengthSlider.node, editor.warningList),
-      div("rope-config-results rope-config-hideable", makeLegend(words), plot, pairSlider, pairBox),
-      div("rope-readouts rope-config-facts rope-config-hideable", ...numbers.facts),
+      div("rope-config-input", ...editor.nodes, kinds.node, lengthSlider, editor.warningList),
+      div("rope-config-results rope-config-hideable", key, plot, pairSlider, pairBox),
+      div("rope-readouts rope-config-facts rope-config-hideable", ...modelNumbers),
     ),
   );
 
-  // All that follows from the text, and not from the pair.
-  function drawSeen({ spec, problems }) {
-    editor.judge(seen);
-    kinds.show(seen);
-    frame.classList.toggle("rope-config-unreadable", !spec);
-    lengthSlider.node.hidden = !dependsOnLength(spec);
-    if (dependsOnLength(spec)) lengthSlider.update(seen.length, Math.ceil(Math.log2(longest(spec)) * 20) / 20);
-    if (!spec) {
-      // It quotes the reader's paste, so it is set as text and never as HTML.
-      say([fill(words.unreadable, { reason: tell(words, problems[0]) })]);
-      return waves.clear();
-    }
-    numbers.name(spec);
-    say(verdict(words, seen));
-  }
   const look = whenChanged((config, layerType, seqLen) => {
     const found = inspect(config, layerType, seqLen, table);
-    return { ...found, said: found.spec ? factsOf(words, found) : {} };
+    if (found.spec) return { ...found, sentence: verdict(words, found) };
+    // It quotes the reader's paste, so it is set as text and never as HTML.
+    return { ...found, sentence: [fill(words.unreadable, { reason: tell(words, found.problems[0]) })] };
   });
   return {
     node: frame,
     stop: editor.stop,
     silent: ({ spec }) => !spec,
+    lesson: ({ sentence }) => sentence,
     measure: () => ({ width: clamp(plot.clientWidth || 440, 220, 800) }),
     derive({ config, layer_type, seq_len }) {
       const found = look(config, layer_type, seq_len);
-      if (!found.spec) return { ...found, found, pair: chosen ?? 0, facts: {} };
+      if (!found.spec) return { ...found, found, pair: chosen ?? 0, facts };
       const last = found.inverse.length - 1;
       // At first the fastest of the pairs that never come round.
       const pair = Math.min(chosen ?? neverTurn(found.inverse, found.length)[0] ?? last, last);
-      return { ...found, found, pair, facts: { ...found.said, ...pairFactsOf(words, found, pair) } };
+      return { ...found, found, pair, facts: factsOf(words, found, pair) };
     },
-    draw({ config, spec, found, pair }, { width }) {
+    draw({ config, spec, found, pair, facts: shown }, { width }) {
       editor.show(config);
-      if (found !== seen) drawSeen((seen = found));
-      if (!spec) return;
-      chosen = pair;
+      if (found !== seen) editor.judge(found);
+      seen = found;
+      kinds.show(found);
+      frame.classList.toggle("rope-config-unreadable", !spec);
+      lengthSlider.hidden = !dependsOnLength(spec);
+      if (!spec) return waves.clear();
+      [chosen, facts] = [pair, shown];
       pairSlider.hidden = found.inverse.length < 2;
       waves.draw(found, pair, width);
     },

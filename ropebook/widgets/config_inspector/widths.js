@@ -11,19 +11,19 @@ export function widths(values, entry, type, layerType, where) {
   if (type === "proportional") return [headDim, headDim];
   // In latent attention a share, where it is given, is one of the whole head.
   const width = given(latent) ? headDim + (text.qk_nope_head_dim ?? 0) : headDim;
-  const said = [];
+  const said = {};
   for (const key of table.spellings.share) {
     for (const part of [entry, text]) {
       const [name, share] = [part === entry ? where + key : key, part[key]];
-      if (given(share)) said.push([name, share === 1 ? headDim : Math.trunc(width * share)]);
+      if (given(share)) said[name] = share === 1 ? headDim : Math.trunc(width * share);
     }
   }
   const fallback = lookUp("rotary_dims");
   if (given(fallback) && text.rotary_dim === null)
     refuse("rule", { key: "rotary_dim", value: null, rule: "dimensions" });
-  said.push(["rotary_dim", text.rotary_dim ?? (fallback && assume("rotary_dim", fallback))]);
-  if (is("half_a_head")) said.push(["half_a_head", Math.floor(headDim / 2)]);
-  said.push(["qk_rope_head_dim", latent]);
+  said.rotary_dim = text.rotary_dim ?? (fallback && assume("rotary_dim", fallback));
+  if (is("half_a_head")) said.half_a_head = Math.floor(headDim / 2);
+  said.qk_rope_head_dim = latent;
   const found = agreed(said, "widths");
   if (given(found)) return [headDim, found];
   const share = lookUp("shares");
@@ -49,15 +49,13 @@ function headWidth(values, layerType) {
 
 function commonHeadWidth({ text, table, is, spelled, lookUp, assume }, layerType) {
   const isGlobal = layerType === "full_attention";
-  if (isGlobal && given(text.global_head_dim)) return text.global_head_dim;
-  const wide = spelled("head_dim");
+  const wide = (isGlobal ? text.global_head_dim : null) ?? spelled("head_dim");
   if (given(wide)) return wide;
   if (isGlobal && is("global_head_dims")) return assume("global_head_dim", lookUp("global_head_dims"));
   if (is("head_dims")) return assume("head_dim", lookUp("head_dims"));
   const [value, otherValue] = [spelled("hidden_size"), spelled("num_attention_heads")];
-  if (!given(value) || !given(otherValue)) {
-    refuse("headDim", { key: given(value) ? "num_attention_heads" : "hidden_size" });
-  }
+  if (!given(value)) refuse("headDim", { key: "hidden_size" });
+  if (!given(otherValue)) refuse("headDim", { key: "num_attention_heads" });
   if (value % otherValue) refuse("divide", { key: "hidden_size", value, otherValue });
   return checked("head_dim", value / otherValue, "dimensions", table);
 }

@@ -15,8 +15,8 @@ export function svg(tag, attributes = {}, parent = null) {
   return node;
 }
 
-export function svgText(parent, className, anchor = "start", text = "") {
-  const node = svg("text", { class: className, "text-anchor": anchor }, parent);
+export function svgText(parent, className, anchor = "start", text = "", attributes = {}) {
+  const node = svg("text", { class: className, "text-anchor": anchor, ...attributes }, parent);
   node.textContent = text;
   return node;
 }
@@ -26,11 +26,7 @@ export function svgTexts(parent, className, anchor) {
   const made = [];
   return (entries) => {
     while (made.length < entries.length) made.push(svgText(parent, className, anchor));
-    made.forEach((node, i) => {
-      const [said, place] = entries[i] ?? ["", {}];
-      setText(node, said);
-      setAttributes(node, place);
-    });
+    made.forEach((node, i) => setText(node, ...(entries[i] ?? [""])));
   };
 }
 
@@ -44,8 +40,21 @@ export function div(className, ...children) {
   return html("div", { class: className }, ...children);
 }
 
-export function setText(node, text) {
+// A text, and where it stands or what else it is to have.
+export function setText(node, text, attributes = {}) {
   if (node.textContent !== text) node.textContent = text;
+  return setAttributes(node, attributes);
+}
+
+// What the marks of a picture mean: `words` by name, each behind a sample on which `marks` of that
+// name, draw(sample), draws one.
+export function legendOf(words, [width, height], marks, className = "") {
+  const item = ([name, draw]) => {
+    const sample = svg("svg", { viewBox: `0 0 ${width} ${height}`, "aria-hidden": "true" });
+    draw(sample);
+    return html("li", {}, sample, words[name]);
+  };
+  return html("ul", { class: `rope-legend ${className}` }, ...Object.entries(marks).map(item));
 }
 
 // Gives a picture its size in pixels, in the middle of where it stands.

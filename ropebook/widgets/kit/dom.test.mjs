@@ -12,6 +12,29 @@ test("only what changes is written", () => {
   dom.setText(given, "a");
   dom.setText(given, "a");
   assert.equal(given.writes, 3);
+  dom.setText(given, "a", { x: 1, y: 3 });
+  assert.deepEqual([given.writes, given.getAttribute("y")], [4, "3"]);
+});
+
+test("a text has its attributes from the beginning", () => {
+  fakePage();
+  const { attributes, textContent } = dom.svgText(dom.svg("g"), "rope-tick", "end", "8", { y: 5 });
+  assert.deepEqual([attributes, textContent], [{ class: "rope-tick", "text-anchor": "end", y: "5" }, "8"]);
+});
+
+test("a legend has a sample and the word of each mark, in their order", () => {
+  fakePage();
+  const drawing = (tag) => (sample) => dom.svg(tag, {}, sample);
+  const marks = { dots: drawing("circle"), lines: drawing("path") };
+  const { children, attributes } = dom.legendOf({ lines: "a line", dots: "a dot" }, [34, 18], marks, "rope-mine");
+  assert.equal(attributes.class, "rope-legend rope-mine");
+  assert.deepEqual(
+    children.map(({ children: [sample, word] }) => [sample.attributes.viewBox, sample.children[0].tag, word]),
+    [
+      ["0 0 34 18", "circle", "a dot"],
+      ["0 0 34 18", "path", "a line"],
+    ],
+  );
 });
 
 test("what is drawn when it changes is drawn once for equal arguments", () => {

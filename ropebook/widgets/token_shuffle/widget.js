@@ -1,5 +1,6 @@
 import { OWN_KEYS, readout } from "../kit/controls.js";
-import { arrow, div, html, setAttributes, setText, svg, svgText, widthOf } from "../kit/dom.js";
+import { arrow, div, html, legendOf, setAttributes, setText, svg, svgText } from "../kit/dom.js";
+import { svgTexts, whenChanged, widthOf } from "../kit/dom.js";
 import { dragAlong } from "../kit/drag.js";
 import { alike, clamp, dot, sinusoid, softmax } from "../kit/math.js";
 import { animator, prefersReducedMotion } from "../kit/motion.js";
@@ -16,18 +17,16 @@ const WORDS = {
     tile: { plain: "{word}", gloss: "{word} ({gloss})", place: "place {place} of {last}", role: "movable word" },
     glosses: { 我: "I, me", 喜欢: "like", 你: "you" },
     place: "place {place}",
+    titles: { heat: "weights: row looks at column", mean: "mean of all outputs" },
     status: { same: "unchanged", short: "same", changed: "changed" },
-    heatTitle: "weights: row looks at column",
-    meanTitle: "mean of all outputs",
     legend: { now: "output now", ghost: "in the original order" },
     stops: { swap: "swap who and whom", shuffle: "shuffle", original: "original" },
-    switches: { positions: "add positions", causal: "causal mask" },
-    change: "largest change of an output",
+    switches: { positions: { label: "add positions" }, causal: { label: "causal mask" } },
+    changes: { change: { label: "largest change of an output" }, pooled_change: { label: "change of the mean" } },
     pooled: "mean of the outputs",
-    pooledChange: "change of the mean",
     lessons: {
       original:
-        "The original order. Each ring keeps what its word says here. Move a word: will its arrow leave the ring?",
+        "The original order{how}. Each ring keeps what its word says here. Move a word: will its arrow leave the ring?",
       bag: "Only the places changed. Each word kept its own output (largest change <b>{change}</b>), so the mean is the same too.",
       twins: "Both “{twin}” (marked =) say the same: nothing tells them apart.",
       positions:
@@ -36,10 +35,8 @@ const WORDS = {
       causal:
         "Under a causal mask a word sees itself and the words before it; “{first}” now sees only itself. Largest change <b>{change}</b>, at “{most}”.",
       both: "With positions and a mask the order counts twice: largest change <b>{change}</b>, at “{most}”.",
-      reference:
-        "The original order, {how}. Each ring keeps what its word says here. Move a word: will its arrow leave the ring?",
     },
-    how: { positions: "with positions", causal: "under a causal mask", both: "with positions and a mask" },
+    how: { positions: ", with positions", causal: ", under a causal mask", both: ", with positions and a mask" },
   },
 };
 
@@ -52,44 +49,33 @@ const TOP = 22;
 // The sinusoidal code of a place, two numbers wide: [sin m, cos m].
 export const positionCode = (place) => sinusoid(place, [1]);
 
-export function apply(matrix, [x, y]) {
-  return matrix.map(([a, b]) => a * x + b * y);
-}
+const weighted = (weights, points) =>
+  [0, 1].map((axis) => weights.reduce((sum, weight, n) => sum + weight * points[n][axis], 0));
 
-// One head: softmax(q . k / sqrt(2)) v; under a causal mask no word sees a later one.
+// One head [query, key, value]: softmax(q . k / sqrt(2)) v; under a causal mask no word sees a later one.
 export function attend(points, head, causal) {
-  const [queries, keys, values] = [head.query, head.key, head.value].map((matrix) =>
-    points.map((point) => apply(matrix, point)),
-  );
-  const weights = queries.map((q, m) =>
-    softmax(keys.map((k, n) => (causal && n > m ? -Infinity : dot(q, k) / Math.SQRT2))),
-  );
-  const outputs = weights.map((row) =>
-    [0, 1].map((axis) => row.reduce((sum, weight, n) => sum + weight * values[n][axis], 0)),
-  );
-  return { weights, outputs };
+  const [queries, keys, values] = head.map((matrix) => points.map((point) => matrix.map((row) => dot(row, point))));
+  const scores = queries.map((q, m) => keys.map((k, n) => (causal && n > m ? -Infinity : dot(q, k) / Math.SQRT2)));
+  const weights = scores.map(softmax);
+  return { weights, outputs: weights.map((row) => weighted(row, values)) };
 }
 
-export function meanOf(points) {
-  return [0, 1].map((axis) => points.reduce((sum, point) => sum + point[axis], 0) / points.length);
-}
+const meanOf = (points) => weighted(Array(points.length).fill(1 / points.length), points);
 
-export function largestChange(a, b) {
-  return Math.max(Math.abs(a[0] - b[0]), Math.abs(a[1] - b[1]));
-}
+export const largestChange = (a, b) => Math.max(...a.map((value, axis) => Math.abs(value - b[axis])));
 
 // Everything that is shown, by place; `before` is what the same word had in the original order.
 export function survey(embeddings, order, head, positions, causal) {
-  const code = (place) => (positions ? positionCode(place) : [0, 0]);
-  const pointAt = (word, place) => embeddings[word].map((value, axis) => value + code(place)[axis]);
+  const codeAt = (place) => (positions ? positionCode(place) : [0, 0]);
+  const pointAt = (word, place) => embeddings[word].map((value, axis) => value + codeAt(place)[axis]);
   const run = (line) => attend(line.map(pointAt), head, causal);
   const { weights, outputs } = run(order);
   const original = run(embeddings.map((_, word) => word)).outputs;
   const before = order.map((word) => original[word]);
   const changes = outputs.map((output, place) => largestChange(output, before[place]));
   const [pooled, pooledBefore] = [meanOf(outputs), meanOf(original)];
-  const pooledChange = largestChange(pooled, pooledBefore);
-  return { weights, outputs, before, changes, change: Math.max(...changes), pooled, pooledBefore, pooledChange };
+  const [change, pooled_change] = [Math.max(...changes), largestChange(pooled, pooledBefore)];
+  return { weights, outputs, before, changes, change, pooled, pooledBefore, pooled_change };
 }
 
 export function permutations(count) {
@@ -110,17 +96,17 @@ export function boundsOf(embeddings, head) {
 
 // Takes what stands at one place to another; what lies between moves up by one.
 export function moved(order, from, to) {
-  const next = order.filter((_, place) => place !== from);
-  next.splice(to, 0, order[from]);
-  return next;
+  const others = order.filter((_, place) => place !== from);
+  return [...others.slice(0, to), order[from], ...others.slice(to)];
 }
 
-export function exchanged(order, first, second) {
-  return order.map((word) => (word === first ? second : word === second ? first : word));
-}
-
-export function isOriginal(order) {
-  return order.every((word, place) => word === place);
+// A sentence with what is computed once: its two orders, and the box of all that it may say.
+export function prepared(text, head) {
+  const original = text.words.map((_, word) => word);
+  const [who, whom] = text.swap;
+  const swapped = Object.assign([...original], { [who]: whom, [whom]: who });
+  const twin = text.words.find((word, at) => text.words.indexOf(word) !== at);
+  return { ...text, original, swapped, twin, box: boundsOf(text.embeddings, head) };
 }
 
 // Words that are written alike and whose outputs are equal, by place.
@@ -130,37 +116,29 @@ export function twinsOf(names, outputs) {
   );
 }
 
-// The unit that fits a box into a picture, and where the origin then is.
-export function fitted({ left, right, bottom, top }, width, height, margin) {
+// Where a point stands in a picture into which a box fits.
+export function fitted({ left, right, bottom, top }, { x, y, width, height }, margin) {
   const unit = Math.min((width - 2 * margin) / (right - left), (height - 2 * margin) / (top - bottom));
-  return { unit, x: width / 2 - ((left + right) / 2) * unit, y: height / 2 + ((bottom + top) / 2) * unit };
+  const [middleX, middleY] = [(left + right) / 2, (bottom + top) / 2];
+  return ([a, b]) => [x + width / 2 + (a - middleX) * unit, y + height / 2 - (b - middleY) * unit];
 }
 
 // Chinese letters are one em wide in every font, and a reader without one gets as much room.
-function roomFor(word) {
-  return /\p{Script=Han}/u.test(word) ? { class: "rope-tokens-han", style: `min-width: ${word.length}em` } : {};
-}
-
-// Parts that are not in use leave the document, and with them their controls and readouts.
-function within(node, parent, wanted) {
-  if (!wanted) node.remove();
-  else if (node.parentNode !== parent) parent.append(node);
-  return wanted;
-}
+const isHan = (word) => /\p{Script=Han}/u.test(word);
+const roomFor = (word) => (isHan(word) ? { class: "rope-tokens-han", style: `min-width: ${word.length}em` } : {});
 
 // The names of the sentences: what the order is, and what becomes of words that are written alike.
-export function lessonKinds({ order, positions, causal, twins }, twin) {
+export function lessonKinds({ text, order, positions, causal, twins }) {
   const rule = positions && causal ? "both" : positions ? "positions" : causal ? "causal" : "bag";
-  if (isOriginal(order)) return [rule === "bag" ? "original" : "reference", twins.some(Boolean) ? "twins" : "", rule];
-  return [rule, twins.some(Boolean) ? "twins" : twin && positions ? "apart" : "", rule];
+  const main = alike(order, text.original) ? "original" : rule;
+  const alone = main !== "original" && text.twin && positions ? "apart" : "";
+  return [main, twins.some(Boolean) ? "twins" : alone, rule];
 }
 
 // The sentence of a state, and its order: Python may have sent the one and not yet the other.
-function placed(sentences, { sentence, order }) {
-  const text = sentences[sentence];
-  const original = text.words.map((_, word) => word);
-  const swapped = exchanged(original, ...text.swap);
-  return { text, original, swapped, order: order.length === original.length ? order : swapped };
+function placed(texts, { sentence, order }) {
+  const text = texts[sentence];
+  return { text, order: order.length === text.words.length ? order : text.swapped };
 }
 
 // The order after this one among those that the button goes through.
@@ -175,24 +153,14 @@ function makePlane(parent) {
   const ghost = svg("path", { class: "rope-tokens-ghost" }, group);
   const ring = svg("circle", { class: "rope-tokens-ring", r: 8 }, group);
   const draw = arrow(group, "rope-tokens-output");
-  return (left, top, width, height, box, output, before) => {
-    const { unit, x, y } = fitted(box, width, height, 10);
-    const [cx, cy] = [left + x, top + y];
-    const at = ([a, b]) => [cx + a * unit, cy - b * unit];
-    setAttributes(back, { x: left, y: top, width, height });
-    setAttributes(axes, { d: `M${left} ${cy}H${left + width}M${cx} ${top}V${top + height}` });
-    const [gx, gy] = at(before);
+  return (place, box, output, before) => {
+    const at = fitted(box, place, 10);
+    const [[cx, cy], [gx, gy]] = [at([0, 0]), at(before)];
+    setAttributes(back, place);
+    setAttributes(axes, { d: `M${place.x} ${cy}h${place.width}M${cx} ${place.y}v${place.height}` });
     setAttributes(ghost, { d: `M${cx} ${cy}L${gx} ${gy}` });
     setAttributes(ring, { cx: gx, cy: gy });
     draw(cx, cy, ...at(output));
-  };
-}
-
-function numberIn(text, name) {
-  const node = svg("tspan", { "data-report": name }, text);
-  return (value, shown = formatNumber(value)) => {
-    setAttributes(node, { "data-value": value });
-    setText(node, shown);
   };
 }
 
@@ -203,280 +171,238 @@ function makeMark(parent, words, place) {
   svg("circle", { r: 8.5 }, code);
   const [sine, cosine] = positionCode(place);
   arrow(code, "rope-tokens-code-arrow")(0, 0, 8 * sine, -8 * cosine);
-  const label = setAttributes(svgText(mark, "rope-tokens-place", "middle", fill(words.place, { place })), { y: 17 });
-  return (x, coded) => {
-    mark.style.display = x === null ? "none" : "";
-    setAttributes(mark, { transform: `translate(${(x ?? 0).toFixed(2)} 0)` });
-    setAttributes(code, { visibility: coded ? "visible" : "hidden" });
-    setAttributes(label, { x: coded ? 10 : 0 });
-    label.classList.toggle("rope-tone-position", coded);
-  };
+  svgText(mark, "rope-tokens-place", "middle", fill(words.place, { place }), { y: 17 });
+  return mark;
 }
 
 // A place with the word that stands there, its output, and whether that has changed.
-function makeSlot(parent, words, place) {
+function makeSlot(parent, words, language, place, last) {
   const card = svg("g", { class: "rope-tokens-card" }, parent);
-  const role = { role: "slider", "aria-roledescription": words.tile.role, "aria-valuemin": 0, "aria-valuenow": place };
-  const named = { class: "rope-tokens-tile", tabindex: 0, "data-control": `tile_${place}`, ...OWN_KEYS };
-  const tile = svg("g", { ...named, ...role }, card);
-  const back = svg("rect", { rx: 10, y: 0 }, tile);
-  const name = svgText(tile, "rope-tokens-word", "middle");
-  const meaning = setAttributes(svgText(tile, "rope-tokens-gloss", "middle"), { y: 41 });
+  const name = { "data-control": `tile_${place}`, "aria-roledescription": words.tile.role, ...OWN_KEYS };
+  const range = { "aria-valuemin": 0, "aria-valuenow": place, "aria-valuemax": last };
+  const said = { ...range, "aria-valuetext": fill(words.tile.place, { place, last }) };
+  const tile = svg("g", { class: "rope-tokens-tile", tabindex: 0, role: "slider", ...name, ...said }, card);
+  const back = svg("rect", { rx: 10, height: TILE }, tile);
+  const word = svgText(tile, "rope-tokens-word", "middle", "", { lang: language });
+  const meaning = svgText(tile, "rope-tokens-gloss", "middle", "", { y: 41 });
   const plane = makePlane(card);
-  const twin = svgText(card, "rope-tokens-twin", "middle", "=");
-  const numbers = ["x", "y"].map((axis) => {
-    const text = svgText(card, "rope-tokens-number", "middle");
-    svg("tspan", { class: "rope-tokens-axis" }, text).textContent = `${axis} `;
-    return { text, update: numberIn(text, `output_${axis}`) };
+  const twin = svgText(card, "rope-tokens-twin", "middle", "=", { y: TILE + 23 });
+  const foot = svg("g", {}, card);
+  const numbers = ["x", "y"].map((axis, i) => {
+    const line = svgText(foot, "rope-tokens-number", "middle", "", { y: 19 + 16 * i });
+    svg("tspan", { class: "rope-tokens-axis" }, line).textContent = `${axis} `;
+    return svg("tspan", { "data-report": `output_${axis}` }, line);
   });
-  const status = svgText(card, "rope-tokens-status", "middle");
-
-  function drawTile(word, language, last, width) {
-    const gloss = words.glosses[word];
-    setAttributes(tile, {
-      "aria-label": fill(gloss ? words.tile.gloss : words.tile.plain, { word, gloss }),
-      "aria-valuemax": last,
-      "aria-valuetext": fill(words.tile.place, { place, last }),
-    });
-    setAttributes(back, { x: -width / 2, width, height: TILE });
-    setText(name, word);
-    setAttributes(name, { y: gloss ? 24 : 31, lang: language });
-    setText(meaning, gloss ?? "");
-  }
-
-  function drawOutput({ box, outputs, before, changes, twins }, { width, column, tall }) {
-    const [top, below] = [TILE + 6, TILE + 6 + tall];
-    plane(-width / 2, top, width, tall, box, outputs[place], before[place]);
-    setAttributes(twin, { x: width / 2 - 10, y: top + 17, visibility: twins[place] ? "visible" : "hidden" });
-    numbers.forEach(({ text, update }, axis) => {
-      update(outputs[place][axis]);
-      setAttributes(text, { y: below + 19 + 16 * axis });
-    });
-    const same = changes[place] < SAME;
-    setText(status, words.status[same ? (column < 80 ? "short" : "same") : "changed"]);
-    status.classList.toggle("rope-tokens-changed", !same);
-    setAttributes(status, { y: below + 53 });
-  }
+  const status = svgText(foot, "rope-tokens-status", "middle", "", { y: 53 });
 
   return {
-    card,
     tile,
-    draw(state, room, x, lifted) {
+    draw({ names, text, outputs, before, changes, twins }, { width, column, tall }, x, lifted) {
+      const [said, output, same] = [names[place], outputs[place], changes[place] < SAME];
+      const gloss = words.glosses[said];
       card.classList.toggle("rope-tokens-lifted", lifted);
       setAttributes(card, { transform: `translate(${x.toFixed(2)} ${lifted ? 20 : 26})` });
-      drawTile(state.names[place], state.text.language, state.order.length - 1, room.width);
-      drawOutput(state, room);
+      setAttributes(tile, { "aria-label": fill(words.tile[gloss ? "gloss" : "plain"], { word: said, gloss }) });
+      setAttributes(back, { x: -width / 2, width });
+      setText(word, said, { y: gloss ? 24 : 31 });
+      setText(meaning, gloss ?? "");
+      plane({ x: -width / 2, y: TILE + 6, width, height: tall }, text.box, output, before[place]);
+      setAttributes(twin, { x: width / 2 - 10, visibility: twins[place] ? "visible" : "hidden" });
+      setAttributes(foot, { transform: `translate(0 ${TILE + 6 + tall})` });
+      numbers.forEach((number, axis) => setText(number, formatNumber(output[axis]), { "data-value": output[axis] }));
+      setText(status, words.status[same ? (column < 80 ? "short" : "same") : "changed"]);
+      status.classList.toggle("rope-tokens-changed", !same);
     },
   };
 }
 
-// One card per place, in reading order; words pass from one to the next.
-function cardsPicture(words, most) {
+// One card per place, in reading order; words pass from one to the next. `onTile(tile, place)` hears
+// of each that is made.
+function cardsPicture(words, onTile) {
   const picture = svg("svg", { role: "group", "aria-label": words.cards });
-  const places = Array.from({ length: most }, (_, place) => place);
-  const marks = places.map((place) => makeMark(picture, words, place));
-  const slots = places.map((place) => makeSlot(picture, words, place));
   let [column, left] = [1, 0];
+  const slotsOf = whenChanged((count, language) => {
+    picture.replaceChildren();
+    const [under, over] = [svg("g", {}, picture), svg("g", {}, picture)];
+    return Array.from({ length: count }, (_, place) => {
+      const slot = makeSlot(over, words, language, place, count - 1);
+      onTile(slot.tile, place);
+      return { mark: makeMark(under, words, place), draw: slot.draw };
+    });
+  });
   return {
     node: picture,
-    tiles: slots.map(({ tile }) => tile),
     placeAt: (event) => (event.clientX - picture.getBoundingClientRect().left - left) / column - 0.5,
     draw(state, { cards, narrow }) {
-      const { order, positions, at, lifted } = state;
-      const count = order.length;
-      column = Math.min(cards / count, 190);
-      left = (cards - count * column) / 2;
+      const { order, positions, at, lifted, text } = state;
+      column = Math.min(cards / order.length, 190);
+      left = (cards - order.length * column) / 2;
       const room = { column, width: column - (narrow ? 4 : 12), tall: narrow ? 108 : 146 };
       const height = 26 + TILE + 6 + room.tall + 60;
       setAttributes(picture, { viewBox: `0 0 ${cards} ${height}`, height });
+      picture.classList.toggle("rope-tokens-coded", positions);
       const toX = (place) => left + (place + 0.5) * column;
-      marks.forEach((mark, place) => mark(place < count ? toX(place) : null, positions));
-      slots.forEach((slot, place) => {
-        if (!within(slot.card, picture, place < count)) return;
-        slot.draw(state, room, toX(at[order[place]]), order[place] === lifted);
+      slotsOf(order.length, text.language).forEach(({ mark, draw }, place) => {
+        setAttributes(mark, { transform: `translate(${toX(place).toFixed(2)} 0)` });
+        draw(state, room, toX(at[order[place]]), order[place] === lifted);
       });
     },
   };
 }
 
 // The weights: a row of cells for each word, which travels with it.
-function heatPicture(words, most) {
+function heatPicture(words) {
   const picture = svg("svg", { role: "group", "aria-label": words.heat });
-  const list = (anchor) => Array.from({ length: most }, () => svgText(picture, "rope-tokens-name", anchor));
-  const [rows, columns] = [list("end"), list("middle")];
-  const cells = Array.from({ length: most * most }, () => {
-    const group = svg("g", {}, picture);
-    const back = svg("rect", { class: "rope-tokens-cell", rx: 4, x: 1.5, y: 1.5 }, group);
-    const text = svgText(group, "rope-tokens-weight", "middle");
-    return { group, back, text, update: numberIn(text, "weight") };
+  const [drawRows, drawColumns] = ["end", "middle"].map((anchor) => svgTexts(picture, "rope-tokens-name", anchor));
+  const table = svg("g", {}, picture);
+  const cellsOf = whenChanged((count) => {
+    table.replaceChildren();
+    return Array.from({ length: count * count }, () => {
+      const cell = svg("g", {}, table);
+      const back = svg("rect", { class: "rope-tokens-cell", rx: 4, x: 1.5, y: 1.5 }, cell);
+      return { cell, back, text: svgText(cell, "rope-tokens-weight", "middle", "", { "data-report": "weight" }) };
+    });
   });
 
-  function draw({ names, text: { language }, order, weights, causal, at }, { heat, side, narrow }) {
-    const count = order.length;
-    const cell = side / count;
+  function draw({ names, text: { language: lang }, order, weights, causal, at }, { heat, side, narrow }) {
+    const size = side / order.length;
     const left = (heat + (narrow ? 34 : 46) - side) / 2;
-    const places = order.map((word) => at[word]);
+    const along = order.map((word) => at[word] * size);
     setAttributes(picture, { viewBox: `0 0 ${heat} ${TOP + side}`, height: TOP + side });
-    for (const nodes of [rows, columns]) {
-      nodes.forEach((node, place) => {
-        node.style.display = place < count ? "" : "none";
-        if (place >= count) return;
-        setText(node, names[place]);
-        const along = (places[place] + 0.5) * cell;
-        const spot = nodes === rows ? { x: left - 6, y: TOP + along + 5 } : { x: left + along, y: 15 };
-        setAttributes(node, { lang: language, ...spot });
-      });
-    }
-    cells.forEach(({ group, back, text, update }, i) => {
-      if (!within(group, picture, i < count * count)) return;
-      const [row, column] = [Math.floor(i / count), i % count];
-      const [weight, hidden] = [weights[row][column], causal && column > row];
-      const [x, y] = [left + places[column] * cell, TOP + places[row] * cell];
-      setAttributes(group, { transform: `translate(${x.toFixed(2)} ${y.toFixed(2)})` });
-      setAttributes(back, { width: cell - 3, height: cell - 3, "fill-opacity": (0.55 * weight).toFixed(4) });
-      back.classList.toggle("rope-tokens-masked", hidden);
-      text.classList.toggle("rope-tokens-hidden", hidden);
-      setAttributes(text, { x: cell / 2, y: cell / 2 + 4.5 });
-      update(weight, hidden ? "0" : undefined);
+    drawRows(names.map((name, i) => [name, { lang, x: left - 6, y: TOP + along[i] + size / 2 + 5 }]));
+    drawColumns(names.map((name, i) => [name, { lang, x: left + along[i] + size / 2, y: 15 }]));
+    cellsOf(order.length).forEach(({ cell, back, text }, i) => {
+      const [row, column] = [Math.floor(i / order.length), i % order.length];
+      const [weight, masked] = [weights[row][column], causal && column > row];
+      const [x, y] = [left + along[column], TOP + along[row]];
+      setAttributes(cell, { transform: `translate(${x.toFixed(2)} ${y.toFixed(2)})` });
+      cell.classList.toggle("rope-tokens-masked", masked);
+      setAttributes(back, { width: size - 3, height: size - 3, "fill-opacity": (0.55 * weight).toFixed(4) });
+      setText(text, masked ? "0" : formatNumber(weight), { x: size / 2, y: size / 2 + 4.5, "data-value": weight });
     });
   }
   return { node: picture, draw };
 }
 
-function legendOf(words) {
-  const sample = () => svg("svg", { viewBox: "0 0 34 18", "aria-hidden": "true" });
-  const [now, ghost] = [sample(), sample()];
-  arrow(now, "rope-tokens-output")(2, 9, 30, 9);
-  svg("path", { class: "rope-tokens-ghost", d: "M2 9H25" }, ghost);
-  svg("circle", { class: "rope-tokens-ring", r: 7, cx: 25, cy: 9 }, ghost);
-  const items = [html("li", {}, now, words.legend.now), html("li", {}, ghost, words.legend.ghost)];
-  return html("ul", { class: "rope-legend rope-tokens-legend" }, ...items);
-}
+const MARKS = {
+  now: (sample) => arrow(sample, "rope-tokens-output")(2, 9, 30, 9),
+  ghost(sample) {
+    svg("path", { class: "rope-tokens-ghost", d: "M2 9H25" }, sample);
+    svg("circle", { class: "rope-tokens-ring", r: 7, cx: 25, cy: 9 }, sample);
+  },
+};
 
 function lessonOf(words, state) {
   const { text, names, changes, change } = state;
-  const twin = text.words.find((word, at) => text.words.indexOf(word) !== at);
-  const [main, more, rule] = lessonKinds(state, twin);
+  const [main, more, rule] = lessonKinds(state);
   const quoted = (word) => html("span", { lang: text.language, ...roomFor(word) }, word).outerHTML;
   const sentences = [main, more].filter(Boolean).map((kind) => words.lessons[kind]);
   return fill(sentences.join(" "), {
-    ...{ change: formatNumber(change), twin, how: words.how[rule] },
+    ...{ change: formatNumber(change), twin: text.twin, how: words.how[rule] ?? "" },
     ...{ most: quoted(names[changes.indexOf(change)]), first: quoted(names[0]) },
   });
 }
 
 // Where each word is drawn, in places: on its way while it travels, or in a hand.
-function makeTravel({ model, current, set, redraw, cards }) {
+function makeTravel({ current, set, redraw, placeAt }) {
   let [shown, held, known] = [[], null, {}];
-  const targets = () => current().original.map((word) => current().order.indexOf(word));
+  const tiles = [];
+  const targets = () => current().text.original.map((word) => current().order.indexOf(word));
   const animation = animator(() => {});
   const travel = () => {
     const from = shown;
     const step = (seconds) => {
-      const eased = 1 - (1 - Math.min(1, seconds / TRAVEL)) ** 3;
-      shown = targets().map((to, word) => (eased < 1 ? from[word] + (to - from[word]) * eased : to));
+      const left = (1 - Math.min(1, seconds / TRAVEL)) ** 3;
+      shown = targets().map((to, word) => (word === held?.word ? shown[word] : to - (to - from[word]) * left));
       redraw();
-      return eased < 1;
+      return left > 0;
     };
     if (prefersReducedMotion()) step(TRAVEL);
     else animation.start(step);
   };
-  // Words on their way, or in a hand, belong to one sentence: another one begins at rest.
-  const rest = () => {
-    animation.stop();
-    held = null;
-    shown = targets();
-  };
   const move = (from, to) => from !== to && set({ order: moved(current().order, from, to) });
-  const focus = (place) => cards.tiles[place].focus({ preventScroll: true });
-  const handle = (place) => ({
-    toValue: cards.placeAt,
-    range: () => ({ from: 0, to: current().order.length - 1, current: place }),
-    onKey(to) {
-      move(place, to);
-      focus(to);
-    },
-    onGrab() {
-      const word = current().order[place];
-      // It may be on its way, and is then held where it is.
-      held = { word, at: shown[word], ahead: shown[word] - place };
-      redraw();
-    },
-    onMove(to) {
-      if (!held) return;
-      const { order } = current();
-      held.at = clamp(to + held.ahead, 0, order.length - 1);
-      move(order.indexOf(held.word), Math.round(held.at));
-      redraw();
-    },
-    onDrop() {
-      if (!held) return;
-      focus(current().order.indexOf(held.word));
-      held = null;
-      travel();
-    },
-  });
-  cards.tiles.forEach((tile, place) => dragAlong(tile, handle(place)));
-  model.on("change:sentence", rest);
+  const focus = (place) => tiles[place].focus({ preventScroll: true });
   return {
+    hold(tile, place) {
+      tiles[place] = tile;
+      dragAlong(tile, {
+        toValue: placeAt,
+        range: () => ({ from: 0, to: current().order.length - 1, current: place }),
+        onKey(to) {
+          move(place, to);
+          focus(to);
+        },
+        onGrab() {
+          const { text, order } = current();
+          // It may be on its way, and is then held where it is.
+          held = { text, word: order[place], ahead: shown[order[place]] - place };
+          redraw();
+        },
+        onMove(to) {
+          const { text, order } = current();
+          if (held?.text !== text) return;
+          const at = clamp(to + held.ahead, 0, order.length - 1);
+          shown[held.word] = at;
+          move(order.indexOf(held.word), Math.round(at));
+          redraw();
+        },
+        onDrop() {
+          if (held?.text !== current().text) return;
+          focus(current().order.indexOf(held.word));
+          held = null;
+          travel();
+        },
+      });
+    },
     // What is drawn of a state, once it is known to be another one.
-    follow({ sentence, order }) {
-      if (known.sentence !== sentence) rest();
-      else if (!alike(known.order, order)) travel();
-      known = { sentence, order };
-      return { lifted: held?.word, at: shown.map((place, word) => (word === held?.word ? held.at : place)) };
+    follow({ text, order }) {
+      // Words on their way, or in a hand, belong to one sentence: another one begins at rest.
+      if (known.text !== text) {
+        animation.stop();
+        [held, shown] = [null, targets()];
+      } else if (!alike(known.order, order)) travel();
+      known = { text, order };
+      return { lifted: held?.word, at: shown };
     },
-    stop() {
-      animation.cancel();
-      model.off("change:sentence", rest);
-    },
+    stop: animation.cancel,
   };
 }
 
 function build({ words, model, state, set, redraw, lesson, chooser, buttons, toggles, readouts, show }) {
-  const sentences = model.get("sentences");
-  const head = { query: model.get("query_matrix"), key: model.get("key_matrix"), value: model.get("value_matrix") };
-  const each = Object.entries(sentences);
-  const boxes = Object.fromEntries(each.map(([name, { embeddings }]) => [name, boundsOf(embeddings, head)]));
-  const most = Math.max(...each.map(([, text]) => text.words.length));
-  const current = () => placed(sentences, state());
-  const cards = cardsPicture(words, most);
-  const heat = heatPicture(words, most);
+  const head = ["query", "key", "value"].map((name) => model.get(`${name}_matrix`));
+  const each = Object.entries(model.get("sentences")).map(([name, text]) => [name, prepared(text, head)]);
+  const texts = Object.fromEntries(each);
+  const current = () => placed(texts, state());
+  const cards = cardsPicture(words, (tile, place) => travel.hold(tile, place));
+  const travel = makeTravel({ current, set, redraw, placeAt: cards.placeAt });
+  const heat = heatPicture(words);
   const mean = svg("svg", { role: "img", "aria-label": words.mean });
   const meanPlane = makePlane(mean);
-  const travel = makeTravel({ model, current, set, redraw, cards });
 
   const spaced = (list) => list.flatMap((word, at) => [at ? " " : "", html("span", roomFor(word), word)]);
   const choice = chooser("sentence", {
     className: "rope-row rope-row-first rope-tokens-choices",
     label: words.sentence,
     options: each.map(([name, text]) => [name, spaced(text.words), { lang: text.language }]),
-    onChoose(sentence) {
-      const { order } = placed(sentences, { sentence, order: [] });
-      if (sentence !== state().sentence) set({ sentence, order });
-    },
+    onChoose: (to) => to !== state().sentence && set({ sentence: to, order: texts[to].swapped }),
   });
-  const to = (choose) => (at) => ({ order: choose(placed(sentences, at)) });
-  const isSwapped = ({ order, swapped }) => alike(order, swapped);
-  const thereOrBack = (at) => (isSwapped(at) ? at.original : at.swapped);
+  const to = (choose) => (at) => ({ order: choose(placed(texts, at)) });
+  const isSwapped = ({ text, order }) => alike(order, text.swapped);
+  const thereOrBack = (at) => (isSwapped(at) ? at.text.original : at.text.swapped);
   const stops = buttons({
     swap: { label: words.stops.swap, visit: to(thereOrBack), pressed: isSwapped },
     shuffle: { label: words.stops.shuffle, onClick: () => set(to(shuffled)) },
-    original: { label: words.stops.original, visit: to(({ original }) => original) },
+    original: { label: words.stops.original, visit: to(({ text }) => text.original) },
   });
-  const { positions, causal } = words.switches;
-  const switches = toggles({ positions: { label: positions }, causal: { label: causal } });
   const [x, y] = [0, 1].map((axis) => show(`pooled_${"xy"[axis]}`, ({ pooled }) => pooled[axis]));
-  const [change, pooledChange] = readouts({
-    change: { label: words.change },
-    pooled_change: { label: words.pooledChange, value: (at) => at.pooledChange },
-  });
+  const [change, pooledChange] = readouts(words.changes);
   const pooled = readout(words.pooled, html("span", {}, "(", x, ", ", y, ")"));
   const cardBox = div("rope-tokens-cards", cards.node);
-  const heatBox = div("rope-tokens-picture", html("p", {}, words.heatTitle), heat.node);
-  const meanBox = div("rope-tokens-picture", html("p", {}, words.meanTitle), mean);
-  const toggled = html("span", { class: "rope-tokens-toggles" }, ...switches);
-  const upper = [choice, cardBox, legendOf(words), lesson, div("rope-row rope-tokens-stops", ...stops, toggled)];
+  const heatBox = div("rope-tokens-picture", html("p", {}, words.titles.heat), heat.node);
+  const meanBox = div("rope-tokens-picture", html("p", {}, words.titles.mean), mean);
+  const toggled = html("span", { class: "rope-tokens-toggles" }, ...toggles(words.switches));
+  const key = legendOf(words.legend, [34, 18], MARKS, "rope-tokens-legend");
+  const upper = [choice, cardBox, key, lesson, div("rope-row rope-tokens-stops", ...stops, toggled)];
   const lower = [div("rope-tokens-pictures", heatBox, meanBox), div("rope-readouts", change, pooled, pooledChange)];
   return {
     node: div("rope-frame rope-tokens", ...upper, ...lower),
@@ -487,17 +413,18 @@ function build({ words, model, state, set, redraw, lesson, chooser, buttons, tog
       return { narrow, cards: widthOf(cardBox, 260, 760), heat: width, side, mean: widthOf(meanBox, 80, 320) };
     },
     derive(given) {
-      const at = placed(sentences, given);
+      const at = placed(texts, given);
       const names = at.order.map((word) => at.text.words[word]);
       const seen = survey(at.text.embeddings, at.order, head, given.positions, given.causal);
-      return { ...at, ...seen, names, twins: twinsOf(names, seen.outputs), box: boxes[given.sentence] };
+      return { ...at, ...seen, names, twins: twinsOf(names, seen.outputs) };
     },
     draw(given, room) {
       const drawn = { ...given, ...travel.follow(given) };
       cards.draw(drawn, room);
       heat.draw(drawn, room);
       setAttributes(mean, { viewBox: `0 0 ${room.mean} ${TOP + room.side}`, height: TOP + room.side });
-      meanPlane(0, TOP, room.mean, room.side, given.box, given.pooled, given.pooledBefore);
+      const { text, pooled, pooledBefore } = given;
+      meanPlane({ x: 0, y: TOP, width: room.mean, height: room.side }, text.box, pooled, pooledBefore);
     },
     lesson: (given) => lessonOf(words, given),
     stop: travel.stop,
