@@ -190,17 +190,33 @@ def _which_conversations(answer):
     return None
 
 
-@exercise("design a slope")
-def _design_a_slope(answer):
-    given = float(answer)
-    if math.isclose(given, 0.01, rel_tol=1e-3):
+@exercise("alibi in two columns")
+def _alibi_in_two_columns(answer):
+    slope, places = 0.25, torch.tensor([3, 4, 6, 10, 17])
+    columns = answer(slope, places.clone())
+    if columns is None:
+        return NO_RETURN
+    if not isinstance(columns, Sequence) or len(columns) != 2:
+        return "Return two tensors: what stands behind the queries, and behind the keys."
+    if any(tuple(part.shape) != (5, 2) for part in columns):
+        return "Each of the two tensors has a row per word and two columns."
+    for_q, for_k = (part.double() for part in columns)
+
+    def same(term):
+        return torch.allclose(for_q @ for_k.T, term, atol=1e-5)
+
+    behind = (places[:, None] - places).double()
+    if same(-slope * behind):
         return None
-    if math.isclose(given, -0.01, rel_tol=1e-3):
-        return "The minus sign is in the formula already: slopes are positive."
-    if math.isclose(given, 100, rel_tol=1e-3):
-        return "With that slope the weight is gone after one token. Turn it over."
-    if math.isclose(given, 1 / (100 * math.e), rel_tol=1e-2):
-        return "The bias itself is not 1/e: e to the bias is."
-    if math.isclose(given, math.log(2) / 100, rel_tol=1e-2):
-        return "That head keeps one half."
-    return "The factor is e to the minus slope times distance; put it equal to e to the minus 1."
+    of_key = slope * places.double().expand(5, 5)
+    row = torch.arange(5.0).double()
+    others = [
+        (slope * behind, "That gives more to a key that is further behind. Turn the sign."),
+        (of_key, "A softmax needs no more. Here the query's place is asked for too."),
+        (-of_key.T, "That is the query's part only. Where is the place of the key?"),
+        (of_key + of_key.T, "A distance is a difference: one place counts with a minus."),
+        (-behind, "That is a slope of 1. Where is the slope?"),
+        (slope * (row - row[:, None]), "Use the positions you are given: they may have gaps."),
+    ]
+    lost = "Multiply a row of the one with a row of the other: it must give slope times (n - m)."
+    return next((hint for term, hint in others if same(term)), lost)

@@ -1,9 +1,10 @@
-"""What the sources say about relative encodings, decided claim by claim.
+"""What is said about relative encodings, decided claim by claim.
 
-Notation of source 001: rows x_i, projections on their right, q_i k_j^T.
+Notation: rows x_i, projections on their right, q_i k_j^T.
 """
 
 import inspect
+import math
 import re
 from pathlib import Path
 
@@ -12,6 +13,8 @@ import torch
 import transformers
 from torch.nn.functional import elu, scaled_dot_product_attention
 from torch.utils.flop_counter import FlopCounterMode
+from transformers.models.bloom.modeling_bloom import build_alibi_tensor
+from transformers.models.mpt.modeling_mpt import build_mpt_alibi_tensor
 
 from ropelib.attention import attend
 from ropelib.encodings import (
@@ -24,8 +27,10 @@ from ropelib.encodings import (
     Sinusoidal,
     T5Bias,
     TransformerXL,
+    alibi_slopes,
     signed_distance,
     sinusoids,
+    t5_bucket,
 )
 
 HEADS, HEAD_DIM, LENGTH = 2, 8, 10
@@ -96,13 +101,18 @@ def test_sinusoidal_codes_are_relative_until_they_are_projected(world):
 
 
 def test_of_absolute_codes_the_learned_ones_have_no_relative_structure():
-    """Depends: 'hardly express relative distance': learned tables, not sinusoids."""
+    """Imprecise: 'hardly express relative distance'. Nothing ties a table's rows; they may be."""
     torch.manual_seed(0)
     learned = LearnedAbsolute(2 * LENGTH, DIM).table.detach()
     products = learned @ learned.T
     assert not torch.allclose(products[1:, 1:], products[:-1, :-1], atol=1e-3)
     waves = codes(torch.arange(2 * LENGTH))
     assert torch.allclose((waves @ waves.T)[1:, 1:], (waves @ waves.T)[:-1, :-1])
+    table = LearnedAbsolute(2 * LENGTH, DIM).double()
+    with torch.no_grad():
+        table.table.copy_(waves)
+    x = torch.zeros(2 * LENGTH, DIM, dtype=torch.float64)
+    assert torch.allclose(table.embed(x, torch.arange(2 * LENGTH)), waves), "one of its tables"
 
 
 def test_the_score_expands_into_four_terms(world):
@@ -248,14 +258,10 @@ def test_a_bias_fits_fused_attention(name):
     assert torch.allclose(fused, attend(encoding, q, k, v)[0], atol=1e-5)
 
 
-def test_in_linear_attention_one_running_sum_serves_rotation_and_decay_but_not_every_bias():
-    """A bias of full rank does not come apart into a place and a place.
-
-    It may still be had with several sums (the chapter computes ALiBi's two and T5's per bucket).
-    """
-    torch.manual_seed(0)
-    rank, ids = torch.linalg.matrix_rank, torch.arange(64)
+def test_of_the_factors_of_linear_attention_a_decay_and_a_turn_come_apart():
+    ids = torch.arange(64)
     distance = signed_distance(ids, ids).double()
+    rank = torch.linalg.matrix_rank
     t5 = T5Bias(1).score_bias(None, None, ids, ids)[0].detach().double()
     assert rank(t5.exp()) == 64
     assert rank((-distance.abs() / 8).exp()) == 64
@@ -264,6 +270,176 @@ def test_in_linear_attention_one_running_sum_serves_rotation_and_decay_but_not_e
     q, k, v = torch.randn(3, 64, HEAD_DIM, dtype=torch.float64)
     q, k = Rotary(HEAD_DIM).rotate(elu(q) + 1, elu(k) + 1, ids, ids)
     assert torch.allclose((q @ k.T) @ v, q @ (k.T @ v))
+
+
+def linear_attention_by_pairs(q, k, v, factors):
+    weights = (q @ k.T) * factors
+    return weights / weights.sum(-1, keepdim=True) @ v
+
+
+@pytest.fixture
+def features():
+    """Features of queries and keys, values, and what each key brings to a sum, float64."""
+    torch.manual_seed(0)
+    q, k, v = torch.randn(3, 64, HEAD_DIM, dtype=torch.float64)
+    q, k = elu(q) + 1, elu(k) + 1
+    return q, k, v, torch.einsum("nd,ne->nde", k, torch.cat((v, torch.ones_like(v[:, :1])), -1))
+
+
+def test_alibi_looking_both_ways_takes_two_running_sums(features):
+    q, k, v, brought = features
+    left, right = brought.clone(), brought.clone()
+    for i in range(1, 64):
+        left[i] += math.exp(-1 / 8) * left[i - 1]
+        right[63 - i] += math.exp(-1 / 8) * right[64 - i]
+    sums = torch.einsum("nd,nde->ne", q, left + right - brought)
+    distance = signed_distance(torch.arange(64), torch.arange(64))
+    wanted = linear_attention_by_pairs(q, k, v, (-distance.abs() / 8).exp())
+    assert torch.allclose(sums[:, :-1] / sums[:, -1:], wanted)
+
+
+def test_t5_takes_a_difference_of_running_totals_for_each_of_31_buckets(features):
+    q, k, v, brought = features
+    t5, ids, reach = T5Bias(1).double(), torch.arange(64), torch.arange(-999, 1000)
+    before = torch.cat((0 * brought[:1], brought.cumsum(0)))  # of the keys below n
+    sums, buckets = 0, t5_bucket(reach).unique()
+    assert len(buckets) == 31
+    for bucket in buckets:
+        interval = reach[t5_bucket(reach) == bucket]
+        assert torch.equal(interval, torch.arange(interval[0], interval[-1] + 1))
+        first, end = ((ids + edge).clamp(0, 64) for edge in (interval[0], interval[-1] + 1))
+        sums = sums + t5.table[bucket, 0].detach().exp() * (before[end] - before[first])
+    sums = torch.einsum("nd,nde->ne", q, sums)
+    factors = t5.score_bias(None, None, ids, ids)[0].detach().exp()
+    wanted = linear_attention_by_pairs(q, k, v, factors)
+    assert torch.allclose(sums[:, :-1] / sums[:, -1:], wanted)
+
+
+def random_table(encoding):
+    with torch.no_grad():
+        for parameter in encoding.double().parameters():
+            parameter.normal_()
+    return encoding
+
+
+@pytest.mark.parametrize(
+    ("encoding", "reach"),
+    [
+        (T5Bias(1), 91),
+        (T5Bias(1, bidirectional=False), 113),
+        (Shaw(HEAD_DIM, 16), 16),
+        (Deberta(1, HEAD_DIM, 16), 16),
+    ],
+)
+def test_a_table_that_ends_holds_a_triangle_and_needs_a_column_per_word(encoding, reach):
+    """The proof of the chapter, on its matrix: no term of a fixed width has such a block."""
+    torch.manual_seed(0)
+    n, ids = 200, torch.arange(200)
+    q, k = torch.randn(2, 1, n, HEAD_DIM, dtype=torch.float64)
+    random_table(encoding)
+    term = encoding.score_bias(q, k, ids, ids)[0].detach()
+    far = encoding.score_bias(q, k, ids + 1000, ids)[0].detach()  # what the far keys would get
+    block = (term - far)[reach - 1 :, : n - reach + 1]
+    assert block.tril(-1).abs().max() < 1e-12
+    assert block.diagonal().abs().min() > 1e-6
+    columns_of_far = torch.linalg.matrix_rank(far)
+    assert columns_of_far == (2 if isinstance(encoding, Deberta) else 1)
+    assert torch.linalg.matrix_rank(term) >= len(block) - columns_of_far
+
+
+def test_beyond_its_end_a_table_comes_apart():
+    torch.manual_seed(0)
+    deberta, ids = random_table(Deberta(1, HEAD_DIM, 16)), torch.arange(100)
+    q, k = torch.randn(2, 1, 100, HEAD_DIM, dtype=torch.float64)
+    term = deberta.score_bias(q, k, ids, ids)[0]
+    assert torch.linalg.matrix_rank(term) == 100
+    assert torch.linalg.matrix_rank(term[60:, :44]) == 2, "all of them 17 or more behind"
+
+
+def test_lines_and_waves_of_the_difference_come_apart_and_a_corner_does_not():
+    """True: powers times exponentials times waves need a fixed number of columns."""
+    away = signed_distance(torch.arange(60), torch.arange(60)).double()
+    rank = torch.linalg.matrix_rank
+    assert rank(away) == 2 and rank(away.abs()) == 60
+    wave = (0.4 * away).cos()
+    assert rank(wave) == 2 and rank((away / 60) * wave) == 4
+    assert rank((away / 60).exp() * wave) == 2
+
+
+def performer(x, directions):
+    """Random features whose product is exp(q . k) on average (Choromanski et al., lemma 1)."""
+    return (x @ directions.T - (x**2).sum(-1, keepdim=True) / 2).exp() / len(directions) ** 0.5
+
+
+def test_widened_vectors_are_relative_through_features_that_stand_for_the_exponential():
+    """A feature map that works number by number notices a push, the Performer's does not."""
+    torch.manual_seed(0)
+    words = torch.randn(2, 6, 4, dtype=torch.float64) / 4
+
+    def widened(push):  # a wave behind query and key: f . g = cos(m - n) / 4
+        turned = codes(torch.arange(6) + push)[:, :2] / 2
+        return [torch.cat((part, turned), -1) for part in words]
+
+    directions = torch.randn(400_000, 6, dtype=torch.float64)
+    here, there = widened(0), widened(1000)
+    assert torch.allclose(here[0] @ here[1].T, there[0] @ there[1].T)
+    for q, k in (here, there):
+        product = performer(q, directions) @ performer(k, directions).T
+        assert torch.allclose(product, (q @ k.T).exp(), rtol=0.02)
+    before, after = ((elu(q) + 1) @ (elu(k) + 1).T for q, k in (here, there))
+    assert (after / before - 1).abs().max() > 0.1
+
+
+def test_half_precision_counts_to_256_and_two_columns_hold_a_place():
+    places = torch.arange(65_536)
+    first_lost = int((places.bfloat16().long() != places).nonzero()[0])
+    assert first_lost == 257
+    parts = torch.stack((places // 256, places % 256), -1).bfloat16()
+    assert torch.equal(parts.float() @ torch.tensor([256.0, 1.0]), places.float())
+
+
+def test_funnel_transformers_factorized_attention_is_its_relative_one():
+    """True: the term of Transformer-XL comes apart; transformers computes it so."""
+    sizes = {"vocab_size": 50, "d_model": 16, "n_head": 2, "d_head": 8, "d_inner": 32}
+    outputs = []
+    for kind in ("relative_shift", "factorized"):
+        config = transformers.FunnelConfig(
+            **sizes, block_sizes=[1], num_decoder_layers=1, attention_type=kind
+        )
+        torch.manual_seed(0)
+        model = transformers.FunnelBaseModel(config).eval()
+        with torch.no_grad():
+            for parameter in model.parameters():
+                parameter.normal_(std=0.3)
+            outputs.append(model(torch.arange(12)[None]).last_hidden_state)
+    assert torch.allclose(*outputs, atol=1e-4)
+
+
+@pytest.mark.parametrize("num_heads", [1, 2, 6, 8, 12, 20, 64])
+def test_bloom_and_mpt_have_the_slopes_of_the_authors(num_heads):
+    ours = alibi_slopes(num_heads).float()
+    bloom = build_alibi_tensor(torch.ones(1, 5), num_heads, torch.float32)
+    mpt = build_mpt_alibi_tensor(num_heads, 5)
+    assert torch.allclose(bloom[:, 0, 1], ours)
+    assert torch.allclose(-mpt[:, 0, -2], ours)
+
+
+@pytest.mark.parametrize("as_released", [False, True])
+def test_debertas_paper_and_code_read_the_third_term_the_two_ways_round(as_released):
+    torch.manual_seed(0)
+    deberta = random_table(Deberta(1, HEAD_DIM, 3, as_released=as_released))
+    q, k = torch.randn(2, 6, HEAD_DIM, dtype=torch.float64)
+    keys, queries = deberta.to_keys(deberta.table), deberta.to_queries(deberta.table)
+
+    def delta(i, j):
+        return min(max(i - j + 3, 0), 5)
+
+    for i in range(6):
+        for j in range(6):
+            third = queries[delta(i, j) if as_released else delta(j, i)]
+            term = (q[i] @ keys[delta(i, j)] + k[j] @ third) / (3 * HEAD_DIM) ** 0.5
+            bias = deberta.score_bias(q[None], k[None], torch.arange(6), torch.arange(6))
+            assert torch.allclose(bias[0, i, j], term)
 
 
 def test_rope_is_applied_place_by_place_and_heard_as_distance(world):

@@ -51,6 +51,12 @@ def without_subtracting(added):
     return found
 
 
+def two_columns(slope, position_ids, query=-1, key=1):
+    one, place = torch.ones(len(position_ids)).double(), slope * position_ids.double()
+    for_q, for_k = (query * place, one), (one, key * place)
+    return torch.stack(for_q, -1), torch.stack(for_k, -1)
+
+
 RIGHT = [
     ("t5 bucket by hand", 10),
     ("t5 bucket by hand", torch.tensor(10)),
@@ -64,8 +70,8 @@ RIGHT = [
     ("count the parameters", np.array([50688, 384, 0])),
     ("which conversations", conversations_in),
     ("which conversations", lambda added: list(conversations_in(added))),
-    ("design a slope", 0.01),
-    ("design a slope", 1 / 100),
+    ("alibi in two columns", two_columns),
+    ("alibi in two columns", lambda *given: [part.flip(-1) for part in two_columns(*given)]),
 ]
 WRONG = [
     ("t5 bucket by hand", 26, "20 ahead"),
@@ -130,11 +136,20 @@ WRONG = [
         "do not hear position to content",
     ),
     ("which conversations", without_subtracting, "which is not there"),
-    ("design a slope", -0.01, "minus sign"),
-    ("design a slope", 100, "Turn it over"),
-    ("design a slope", 0.01 / math.e, "bias itself"),
-    ("design a slope", math.log(2) / 100, "one half"),
-    ("design a slope", 3, "put it equal"),
+    ("alibi in two columns", lambda slope, ids: None, "returned None"),
+    ("alibi in two columns", lambda slope, ids: 3, "two tensors"),
+    ("alibi in two columns", lambda slope, ids: (ids, ids), "a row per word"),
+    ("alibi in two columns", lambda slope, ids: two_columns(-slope, ids), "Turn the sign"),
+    ("alibi in two columns", lambda *given: two_columns(*given, query=0), "needs no more"),
+    ("alibi in two columns", lambda *given: two_columns(*given, key=0), "query's part only"),
+    ("alibi in two columns", lambda *given: two_columns(*given, query=1), "with a minus"),
+    ("alibi in two columns", lambda slope, ids: two_columns(1, ids), "Where is the slope"),
+    (
+        "alibi in two columns",
+        lambda slope, ids: two_columns(slope, torch.arange(len(ids))),
+        "may have gaps",
+    ),
+    ("alibi in two columns", lambda slope, ids: two_columns(slope**2, ids), "slope times (n - m)"),
 ]
 
 
@@ -143,7 +158,7 @@ test_a_wrong_answer_is_met_with_the_misconception_behind_it = hinted(WRONG)
 
 
 def test_hints_do_not_give_the_answer_away():
-    numbers = {"t5 bucket by hand": "10", "alibi halving distance": "5.5", "design a slope": "0.01"}
+    numbers = {"t5 bucket by hand": "10", "alibi halving distance": "5.5"}
     for name, answer, _ in WRONG:
         if name in numbers:
             assert numbers[name] not in check(name, answer).message
