@@ -25,13 +25,14 @@ from ropelib.config import RopeConfig
 from ropelib.diagnosis import diagnose
 from ropelib.embedding import RotaryEmbedding
 from ropelib.frequencies import inv_freq
-from ropelib.rotation import apply_rotary, convert_layout, cos_sin
+from ropelib.rotation import apply_rotary, convert_layout, convert_rows, cos_sin
 
 __all__ = [
     "RopeConfig",
     "RotaryEmbedding",
     "apply_rotary",
     "convert_layout",
+    "convert_rows",
     "cos_sin",
     "diagnose",
     "inv_freq",

@@ -45,7 +45,7 @@ def attend(
         scale: factor of q . k; that of the encoding unless given.
 
     Returns:
-        `(output, weights)`: `(..., num_heads, q_len, width of v)` and
+        `(output, weights)`, of shapes `(..., num_heads, q_len, width of v)` and
         `(..., num_heads, q_len, k_len)`.
 
     Raises:

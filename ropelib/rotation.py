@@ -8,7 +8,7 @@ from torch import Tensor
 
 from ropelib import checks, kernels
 from ropelib.devices import computes_for
-from ropelib.frequencies import rotary_dim_of
+from ropelib.frequencies import check_head_dim, rotary_dim_of
 from ropelib.pairs import join_pairs, split_pairs
 from ropelib.tensor_checks import (
     FULL_PRECISION,
@@ -211,3 +211,49 @@ def convert_layout(x: Tensor, *, source: str, target: str, rotary_dim: int | Non
     rotary_dim = rotary_dim_of(x.shape[-1], rotary_dim)
     pairs = split_pairs(x[..., :rotary_dim], source)
     return torch.cat((join_pairs(*pairs, target), x[..., rotary_dim:]), dim=-1)
+
+
+def convert_rows(
+    weight: Tensor, head_dim: int, *, source: str, target: str, rotary_dim: int | None = None
+) -> Tensor:
+    """Reorder the rows of a projection, so that the queries or keys it makes are in `target`.
+
+    Row i of a head makes dimension i of its queries, so `convert_layout` of what comes out is this
+    of the matrix. A bias, the scales of quantized rows and the like move with the rows. Convert the
+    projections of queries and of keys, and never that of values.
+
+    It asks for `head_dim`, which queries and keys share, and not for a number of heads, which they
+    do not under grouped-query attention: 2 key heads taken for 4 half as wide would run, and be
+    wrong.
+
+    Args:
+        weight: `(num_heads * head_dim, ...)`, any dtype: a matrix `(out, in)` as in
+            `torch.nn.Linear`, or a bias.
+        head_dim: width of one head.
+        source: "interleaved" or "half", the layout that `weight` was trained in.
+        target: the layout of the result.
+        rotary_dim: leading dimensions of a head that form pairs; all unless given.
+
+    Returns:
+        New tensor like `weight`, the same rows in another order.
+
+    Raises:
+        TypeError: if `weight` is no tensor, or `head_dim` or `rotary_dim` is not an integer.
+        ValueError: if the rows of `weight` are not whole heads, `head_dim` is not positive, above
+            2**20, or odd while all of it rotates, a layout is unknown, or `rotary_dim` is odd, not
+            positive or above `head_dim`.
+
+    Example:
+        >>> convert_rows(torch.arange(8), 4, source="interleaved", target="half")
+        tensor([0, 2, 1, 3, 4, 6, 5, 7])
+    """
+    check_tensor("weight", weight)
+    check_head_dim(head_dim)
+    if not weight.dim() or not len(weight) or len(weight) % head_dim:
+        raise ValueError(
+            f"the rows of weight must be whole heads of head_dim {head_dim}, "
+            f"got shape {tuple(weight.shape)}"
+        )
+    row = torch.arange(len(weight), device=weight.device).unflatten(0, (-1, head_dim))
+    seats = convert_layout(row, source=source, target=target, rotary_dim=rotary_dim)
+    return weight[seats.flatten()]

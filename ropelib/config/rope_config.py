@@ -194,7 +194,7 @@ class RopeConfig:
         where the file gives none.
 
         Returns:
-            Fields as they are, and: `in_words`, what the scaling does; `shortest_wavelength` and
+            Fields as they are, and `in_words`, what the scaling does; `shortest_wavelength` and
             `longest_wavelength`; `incomplete_pairs`, how many pairs do not complete a turn within
             `max_seq_len`; `bfloat16_positions`, up to which all integers are distinct in bfloat16;
             `first_negative_distance`, the smallest distance m up to `distances_searched` at which

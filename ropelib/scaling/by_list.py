@@ -29,7 +29,8 @@ def longrope(
 
     Limits: lists of ones are `default`; all entries equal are `linear`. The attention factor is the
     same for both lists. At `original_max_seq_len + 1` all frequencies change at once, and keys in a
-    cache no longer fit; vLLM therefore stays with the long list for a whole run.
+    cache no longer fit. vLLM therefore decides once for a whole run: the long list if the longest
+    sequence that it is to allow, `max_model_len`, is above the trained length, else the short one.
 
     Args:
         rotary_dim: leading dimensions that rotate.
@@ -51,7 +52,7 @@ def longrope(
 
     Source:
         LongRoPE (Ding et al., arXiv:2402.13753); transformers 5.23,
-        `_compute_longrope_parameters`.
+        `_compute_longrope_parameters`; vLLM, `rotary_embedding/phi3_long_rope_scaled_rope.py`.
 
     Example:
         >>> options = dict(short_factor=[1, 1], long_factor=[1, 4], factor=4.0,

@@ -167,8 +167,8 @@ def yarn(
             (`RopeConfig.softmax_factor`).
 
     Returns:
-        `(inv_freq, attention_factor)`. Both tables are multiplied, so scores grow by the square:
-        the paper's `1 / t`.
+        `(inv_freq, attention_factor)`. The factor multiplies both tables, so scores grow by its
+        square, the paper's `1 / t`.
 
     Raises:
         TypeError: if a number is not real, the length not an integer, or `truncate` not a bool.

@@ -6,8 +6,9 @@ No line of theirs stands here: each form is rebuilt from what it does.
 import pytest
 import torch
 
-from ropelib import apply_rotary, convert_layout, cos_sin, inv_freq, reference
-from ropelib.diagnosis import diagnose, seq_first
+from ropelib import apply_rotary, convert_layout, convert_rows, cos_sin, inv_freq, reference
+from ropelib.diagnosis import diagnose, from_tables, seq_first
+from ropelib.scaling import dynamic_ntk
 
 HEAD_DIM, LENGTH = 8, 5
 IDS = torch.arange(LENGTH)
@@ -433,8 +434,6 @@ def test_stablelm_alpha_rotates_a_part_in_halves():
     from transformers import GPTNeoXConfig
     from transformers.models.gpt_neox import modeling_gpt_neox
 
-    from ropelib.diagnosis import from_tables
-
     config = GPTNeoXConfig(hidden_size=256, num_attention_heads=4)
     tables = modeling_gpt_neox.GPTNeoXRotaryEmbedding(config)
     report = diagnose(from_tables(modeling_gpt_neox.apply_rotary_pos_emb, tables), max_position=256)
@@ -453,3 +452,145 @@ def test_conversion_of_weights_is_the_published_permutation():
     for head in range(heads):
         block = weight[head * head_dim : (head + 1) * head_dim]
         assert torch.equal(converted[head], torch.cat((block[0::2], block[1::2])))
+
+
+def test_key_rows_cut_into_as_many_heads_as_queries_have_make_other_scores():
+    """Two key heads taken for four run without a word; by head_dim it cannot be said."""
+    words, seats = torch.randn(LENGTH, 32), {"source": "interleaved", "target": "half"}
+    for_queries, for_keys = torch.randn(4 * HEAD_DIM, 32), torch.randn(2 * HEAD_DIM, 32)
+
+    def scores(q_weight, k_weight, layout):
+        q, k = (
+            apply_rotary(
+                (words @ w.T).unflatten(-1, (-1, HEAD_DIM)).transpose(0, 1),
+                COS,
+                SIN,
+                layout=layout,
+            )
+            for w in (q_weight, k_weight)
+        )
+        return q @ k.repeat_interleave(2, dim=0).mT
+
+    trained = scores(for_queries, for_keys, "interleaved")
+    queries = convert_rows(for_queries, HEAD_DIM, **seats)
+    right = scores(queries, convert_rows(for_keys, HEAD_DIM, **seats), "half")
+    torch.testing.assert_close(right, trained, atol=1e-3, rtol=1e-5)  # sums of 32 * 8 products
+    silent = convert_rows(for_keys, HEAD_DIM // 2, **seats)  # 2 heads of 8, taken for 4 of 4
+    assert (scores(queries, silent, "half") - trained).abs().max() > 1
+
+
+def test_the_weights_of_a_norm_on_the_heads_move_as_a_head_does(x):
+    """A norm with one weight per dimension, before the turn, as Qwen3 has it."""
+    weight, seats = torch.rand(HEAD_DIM) + 0.5, {"source": "interleaved", "target": "half"}
+
+    def normed(x, weight):
+        return torch.nn.functional.rms_norm(x, (HEAD_DIM,), weight)
+
+    right = oracle(normed(x, weight))
+    for moved, same in ((convert_layout(weight, **seats), True), (weight, False)):
+        half = oracle(normed(convert_layout(x, **seats), moved), layout="half")
+        back = convert_layout(half, source="half", target="interleaved")
+        assert torch.allclose(back, right, atol=1e-6) == same
+
+
+# ---- other libraries ----
+
+
+@pytest.mark.parametrize(
+    ("family", "config", "rotary", "layout", "products"),
+    [
+        ("llama", "LlamaConfig", "LlamaRotaryEmbedding", "half", torch.bfloat16),
+        ("cohere", "CohereConfig", "CohereRotaryEmbedding", "interleaved", torch.float32),
+    ],
+)
+def test_what_transformers_does_to_bfloat16(family, config, rotary, layout, products):
+    """Tables in the dtype of x; products in it for Llama, in float32 for Cohere."""
+    import importlib
+
+    import transformers
+
+    modeling = importlib.import_module(f"transformers.models.{family}.modeling_{family}")
+    config = getattr(transformers, config)(hidden_size=256, num_attention_heads=4)
+    tables = getattr(modeling, rotary)(config)
+    report = diagnose(from_tables(modeling.apply_rotary_pos_emb, tables), max_position=256)
+    assert report.layout == layout
+    x, ids = torch.randn(1, 4, LENGTH, 64).bfloat16(), torch.arange(1000, 1000 + LENGTH)
+    cos, sin = tables(x, ids[None])
+    assert cos.dtype == torch.bfloat16
+    found, _ = modeling.apply_rotary_pos_emb(x, x, cos, sin)
+    partner = modeling.rotate_half(x).to(products)
+    expected = x.to(products) * cos[:, None] + partner * sin[:, None]
+    assert torch.equal(found, expected.bfloat16())
+
+
+# ---- keys that move on ----
+
+
+def turned(x, ids, frequencies):
+    return apply_rotary(x, *cos_sin(ids, frequencies, dtype=torch.float64), layout="half")
+
+
+@pytest.mark.parametrize("delta", [-1000, -1, 7])
+def test_a_rotated_key_moves_by_the_difference(delta):
+    """R(delta) R(n) k = R(n + delta) k, whatever the frequencies are."""
+    keys, ids = torch.randn(LENGTH, HEAD_DIM).double(), torch.arange(2000, 2000 + LENGTH)
+    by, frequencies = torch.full((LENGTH,), delta), torch.rand(HEAD_DIM // 2).double()
+    moved = turned(turned(keys, ids, frequencies), by, frequencies)
+    torch.testing.assert_close(moved, turned(keys, ids + delta, frequencies), atol=1e-9, rtol=0)
+
+
+def test_a_move_does_not_mend_frequencies_that_have_changed():
+    """It takes (n + delta) f' - n f, which asks for the place of each key."""
+    keys, ids = torch.randn(LENGTH, 64).double(), torch.arange(3000, 3000 + LENGTH)
+    old = inv_freq(64)
+    new, _ = dynamic_ntk(64, factor=2.0, seq_len=8192, max_seq_len=4096)
+    assert not torch.equal(old, new)
+    cached, right = turned(keys, ids, old), turned(keys, ids - 1000, new)
+    by = torch.full((LENGTH,), -1000)
+    for frequencies in (old, new):
+        assert (turned(cached, by, frequencies) - right).norm() > 0.5 * right.norm()
+    unturned = turned(cached, -ids, old)
+    torch.testing.assert_close(turned(unturned, ids - 1000, new), right, atol=1e-9, rtol=0)
+
+
+def test_many_small_moves_in_bfloat16_leave_slow_pairs_where_they_were():
+    """A pair that turns by less than half a step between neighbors is rounded back."""
+    frequencies, keys = inv_freq(64), torch.randn(LENGTH, 64).bfloat16()
+    down = torch.full((LENGTH,), -1)
+    tables = cos_sin(down, frequencies)
+    moved = keys
+    for _ in range(1000):
+        moved = apply_rotary(moved, *tables, layout="half")
+    at_once = turned(keys.double(), 1000 * down, frequencies)
+    assert torch.equal(moved.unflatten(-1, (2, 32))[..., -1], keys.unflatten(-1, (2, 32))[..., -1])
+    assert (moved.double() - at_once).norm() > 0.2 * at_once.norm()
+    once = apply_rotary(keys, *cos_sin(1000 * down, frequencies), layout="half")
+    assert (once.double() - at_once).norm() < 0.004 * at_once.norm()
+
+
+# ---- where to round ----
+
+
+def test_rounding_costs_least_once_and_at_the_end():
+    """Mean errors of 1.7, 1.3 and 1 for products and tables, tables, and the result alone."""
+    generator = torch.Generator().manual_seed(1)
+    x = torch.randn(8, 1024, 128, generator=generator).bfloat16()
+    ids, frequencies = torch.arange(3072, 4096), inv_freq(128)
+    exact = turned(x.double(), ids, frequencies)
+    wide = cos_sin(ids, frequencies)
+
+    def by_halves(x, cos, sin):
+        first, second = x.chunk(2, dim=-1)
+        return torch.cat((first * cos - second * sin, first * sin + second * cos), dim=-1)
+
+    narrow = [table.bfloat16() for table in wide]
+    mean = [
+        (by_halves(*given).bfloat16().double() - exact).abs().mean().item()
+        for given in (
+            (x, *narrow),
+            (x.float(), *(table.float() for table in narrow)),
+            (x.float(), *wide),
+        )
+    ]
+    assert 1.6 < mean[0] / mean[2] < 1.7 and 1.25 < mean[1] / mean[2] < 1.35
+    assert round(mean[2], 4) == 0.0011

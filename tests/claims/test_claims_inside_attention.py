@@ -187,6 +187,87 @@ def test_known_models_turn_queries_and_keys_only(family):
     assert calls and all("value" not in line for line in calls)
 
 
+# ---- a compressed cache ----
+
+
+def weights(*shape):
+    return torch.randn(*shape, dtype=torch.float64)
+
+
+def test_without_turns_the_queries_can_be_compared_with_the_latent_itself():
+    """(W_q x)^T (W_up c) = (W_up^T W_q x)^T c, in every head."""
+    words, down, up, query = (
+        weights(LENGTH, 20),
+        weights(5, 20),
+        weights(3, 8, 5),
+        weights(3, 8, 20),
+    )
+    latents = words @ down.T
+    by_keys = (words @ query.mT) @ (latents @ up.mT).mT
+    torch.testing.assert_close((words @ query.mT @ up) @ latents.T, by_keys)
+
+
+def test_no_matrix_serves_the_turns_of_all_distances():
+    """Fitted to all pairs by least squares, the best is far off; without turns it is exact."""
+    words, latents, up, query = weights(60, 9), weights(60, 5), weights(8, 5), weights(8, 9)
+    pairs = torch.einsum("md,nc->mndc", words, latents).flatten(2).flatten(0, 1)  # of one matrix
+    for at, exact in ((torch.zeros(60, dtype=torch.long), True), (torch.arange(60), False)):
+        scores = (turned(words @ query.T, at) @ turned(latents @ up.T, at).T).flatten()[:, None]
+        best = torch.linalg.lstsq(pairs, scores).solution
+        missed = (pairs @ best - scores).norm() / scores.norm()
+        assert (missed < 1e-10) == exact
+        assert exact or missed > 0.3
+
+
+def test_where_all_pairs_turn_only_zero_stands_still():
+    """So W_q^T R W_up = W_q^T W_up asks for W_up = 0 if W_q has full rank."""
+    for turn in matrices(torch.tensor([1, 2, 9, 1000])):
+        assert torch.linalg.matrix_rank(turn - torch.eye(HEAD_DIM)) == HEAD_DIM
+
+
+def test_a_decoupled_key_is_a_head_with_a_part_that_does_not_turn():
+    """Latents and one turned key per word give the scores of the whole heads, and are relative."""
+    words, down, up, query = (
+        weights(LENGTH, 20),
+        weights(5, 20),
+        weights(3, 8, 5),
+        weights(3, 8, 20),
+    )
+    short_query, short_key = weights(3, 8, 20), weights(8, 20)
+    latents = words @ down.T
+
+    def from_cache(shift):
+        short = turned(words @ short_query.mT, AT + shift)
+        key = turned(words @ short_key.T, AT + shift)
+        return (words @ query.mT @ up) @ latents.T + short @ key.T, short, key
+
+    scores, short, key = from_cache(0)
+    q = torch.cat([words @ query.mT, short], dim=-1)
+    k = torch.cat([latents @ up.mT, key.expand(3, -1, -1)], dim=-1)
+    torch.testing.assert_close(scores, q @ k.mT)
+    torch.testing.assert_close(from_cache(1000)[0], scores)
+
+
+def test_what_deepseek_caches_per_word_and_layer():
+    """512 + 64 numbers for 128 heads, with keys and values of 128 dimensions each."""
+    config = pytest.importorskip("transformers").DeepseekV3Config()  # V2's numbers, too
+    assert (config.kv_lora_rank, config.qk_rope_head_dim) == (512, 64)
+    assert (config.num_attention_heads, config.v_head_dim, config.qk_nope_head_dim) == (128,) * 3
+    assert 2 * 128 * 128 == 32_768 and round(32_768 / (512 + 64)) == 57
+
+
+def test_any_fused_attention_takes_turned_queries_and_keys():
+    """scaled_dot_product_attention of turned vectors is plain attention with RoPE."""
+    q, k, v = weights(1, 4, LENGTH, 8), *weights(2, 1, 2, LENGTH, 8)
+    rotary = RotaryEmbedding(8, layout="half")
+    plain, _ = attend(Rotary.from_module(rotary), q, k, v, causal=True)
+    for turned_first, same in ((rotary(q, k), True), ((q, k), False)):
+        fused = torch.nn.functional.scaled_dot_product_attention(
+            *turned_first, v, is_causal=True, enable_gqa=True
+        )
+        assert torch.allclose(fused, plain) == same
+
+
 # ---- values ----
 
 

@@ -10,7 +10,15 @@ from hypothesis import strategies as st
 from torch.autograd import gradcheck
 from vectors import OTHER, POSITIONS, both_ways, every_layout, every_width, randn, tables
 
-from ropelib import RotaryEmbedding, apply_rotary, convert_layout, inv_freq, pairs, reference
+from ropelib import (
+    RotaryEmbedding,
+    apply_rotary,
+    convert_layout,
+    convert_rows,
+    inv_freq,
+    pairs,
+    reference,
+)
 
 
 @every_layout
@@ -158,6 +166,62 @@ def test_conversion_seats_pairs_as_the_names_say():
     assert to_half.tolist() == [0, 2, 4, 1, 3, 5, 6, 7]
     to_interleaved = convert_layout(x, source="half", target="interleaved", rotary_dim=6)
     assert to_interleaved.tolist() == [0, 3, 1, 4, 2, 5, 6, 7]
+
+
+@every_layout
+@every_width
+@pytest.mark.parametrize("num_heads", [1, 3])
+def test_a_projection_with_converted_rows_makes_converted_vectors(
+    layout, head_dim, rotary_dim, num_heads
+):
+    weight, bias, words = randn(num_heads * head_dim, 5), randn(num_heads * head_dim), randn(4, 5)
+    seats = {"source": layout, "target": OTHER[layout], "rotary_dim": rotary_dim}
+    moved = (convert_rows(rows, head_dim, **seats) for rows in (weight, bias))
+    heads, found = (
+        torch.nn.functional.linear(words, *rows).unflatten(-1, (num_heads, head_dim))
+        for rows in ((weight, bias), moved)
+    )
+    torch.testing.assert_close(found, convert_layout(heads, **seats), rtol=0, atol=1e-14)
+
+
+def test_rows_of_any_dtype_are_copied_and_not_computed():
+    codes = torch.arange(-8, 8, dtype=torch.int8)[:, None]
+    half = convert_rows(codes, 8, source="interleaved", target="half")
+    assert half.dtype == torch.int8 and sorted(half.flatten().tolist()) == list(range(-8, 8))
+    assert torch.equal(convert_rows(half, 8, source="half", target="interleaved"), codes)
+
+
+def test_key_rows_taken_for_as_many_heads_as_queries_have_would_be_others():
+    rows = torch.arange(8)  # two key heads of 4; a model with four query heads
+    seats = {"source": "interleaved", "target": "half"}
+    assert convert_rows(rows, 4, **seats).tolist() == [0, 2, 1, 3, 4, 6, 5, 7]
+    assert convert_rows(rows, 8 // 4, **seats).tolist() == list(range(8))  # 4 "heads" of one pair
+
+
+@pytest.mark.parametrize(
+    ("weight", "head_dim", "error", "message"),
+    [
+        (randn(12, 3), 8, ValueError, r"whole heads of head_dim 8, got shape \(12, 3\)"),
+        (randn(0, 3), 8, ValueError, r"got shape \(0, 3\)"),
+        (torch.tensor(1.0), 8, ValueError, r"got shape \(\)"),
+        (randn(16, 3), 0, ValueError, "head_dim must be positive, got 0"),
+        (randn(9, 3), 3, ValueError, "head_dim must be even where all of it rotates, got 3"),
+        (randn(16, 3), 8.0, TypeError, "head_dim must be an integer, got 8.0"),
+        ([1.0], 8, TypeError, r"weight must be a tensor, got \[1.0\]"),
+    ],
+)
+def test_rows_that_are_not_whole_heads_are_refused(weight, head_dim, error, message):
+    with pytest.raises(error, match=message):
+        convert_rows(weight, head_dim, source="half", target="interleaved")
+
+
+def test_unknown_layouts_of_rows_and_wrong_rotary_dims_are_refused():
+    for wrong in ({"source": "neox"}, {"target": "neox"}):
+        with pytest.raises(ValueError, match='must be "interleaved" or "half", got \'neox\''):
+            convert_rows(randn(8), 8, **{"source": "half", "target": "half"} | wrong)
+    for rotary_dim, message in ((3, "must be even"), (10, "at most head_dim")):
+        with pytest.raises(ValueError, match=message):
+            convert_rows(randn(8), 8, source="half", target="half", rotary_dim=rotary_dim)
 
 
 @every_layout

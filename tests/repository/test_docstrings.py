@@ -2,6 +2,7 @@ import doctest
 import importlib
 import inspect
 import pkgutil
+import re
 
 import pytest
 
@@ -47,3 +48,19 @@ def test_every_public_function_has_an_example(name):
         if inspect.isroutine(member) or inspect.isclass(member):
             if member.__module__ == name and not member.__name__.startswith("_"):
                 assert ">>>" in member.__doc__, member.__name__
+
+
+def first_line_of_returns(docstring):
+    found = re.search(r"^Returns:\n\s+(.*)$", inspect.cleandoc(docstring or ""), re.MULTILINE)
+    return found[1] if found else ""
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_no_returns_line_is_taken_for_a_type(name):
+    """Napoleon sets what stands before a colon in the first line as the type, in italics."""
+    members = [m for m in vars(importlib.import_module(name)).values() if inspect.isclass(m)]
+    members += [f for m in members for f in vars(m).values() if inspect.isroutine(f)]
+    members += filter(inspect.isroutine, vars(importlib.import_module(name)).values())
+    for member in members:
+        bare = re.sub(r"`[^`]*`", "", first_line_of_returns(member.__doc__))
+        assert ":" not in bare, f"{member.__qualname__}: {bare}"

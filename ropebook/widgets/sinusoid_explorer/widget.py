@@ -101,7 +101,7 @@ class SinusoidExplorer(RopeWidget, folder="sinusoid_explorer"):
             position_ids: integers, any sign, (seq_len,), tokens.
 
         Returns:
-            float64, (seq_len, dimensions): 7 for the counter, 2 * num_pairs for waves.
+            float64, (seq_len, dimensions), 7 for the counter, 2 * num_pairs for waves.
 
         Example:
             >>> SinusoidExplorer(code="binary").codes([6]).tolist()
