@@ -121,15 +121,15 @@ def _not_a_turn(answer):
         found = found.tolist() if hasattr(found, "tolist") else found  # SymPy, NumPy, torch
         found = torch.tensor([[float(entry) for entry in row] for row in found]).double()
         if found.shape != (2, 2):
-            raise ValueError(f"A({position}) must be a 2 x 2 matrix, got {tuple(found.shape)}")
+            raise ValueError(f"F({position}) must be a 2 x 2 matrix, got {tuple(found.shape)}")
         return found
 
     if not close(matrix(0), torch.eye(2)):
-        return "Position 0 must leave every vector as it is: A(0) = I."
+        return "Position 0 must leave every vector as it is: F(0) = I."
     places = (-20, -3, -2, -1, 0, 1, 2, 3, 50, 101)
     for m, n in itertools.product(places, places):
         if not close(matrix(m).T @ matrix(n), matrix(n - m)):
-            return f"The wish fails at m = {m}, n = {n}: A(m)ᵀA(n) is not A(n - m)."
+            return f"The wish fails at m = {m}, n = {n}: F(m)ᵀF(n) is not F(n - m)."
     if math.isclose(torch.linalg.det(matrix(1)), 1, rel_tol=1e-6):
-        return "It grants the wish, but A(1) has determinant 1: it is a turn, if only by nothing."
+        return "It grants the wish, but F(1) has determinant 1: it is a turn, if only by nothing."
     return None

@@ -73,7 +73,7 @@ WRONG = [
     ("is it relative", lambda rotate: None, "returned None"),
     ("not a turn", lambda m: turn(m), "it is a turn"),
     ("not a turn", lambda m: [[1, 0], [0, 1]], "it is a turn"),
-    ("not a turn", lambda m: [[-1, 0], [0, 1]], "A(0) = I"),
+    ("not a turn", lambda m: [[-1, 0], [0, 1]], "F(0) = I"),
     ("not a turn", lambda m: [[1, 0], [0, 2.0**m]], "The wish fails"),
     ("not a turn", lambda m: [[1, 0], [0, (-1) ** m if abs(m) < 7 else 5]], "The wish fails"),
     ("not a turn", lambda m: None, "returned None"),
