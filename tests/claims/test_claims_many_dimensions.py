@@ -236,7 +236,7 @@ def test_no_projections_make_plain_rope_of_a_strange_one_behind_weights():
 
 
 def test_a_hill_is_the_same_bargain_for_other_draws_of_random_powers():
-    """Width 64, budget 4: 6 to 18 percent missed; even and random speeds miss nine tenths."""
+    """Width 64, budget 4: 18 percent missed, by others 6 to 13; random speeds miss nine tenths."""
     back = torch.arange(2048)
     hill = (-((back / 64) ** 2) / 2).double().exp()
     prices = torch.logspace(0, -6, 13).double()
@@ -261,6 +261,7 @@ def test_a_hill_is_the_same_bargain_for_other_draws_of_random_powers():
         right = int((budget > 4).nonzero()[0])
         share = (math.log(4) - budget[right - 1].log()) / (budget[right] / budget[right - 1]).log()
         at_4.append(float(torch.lerp(missed[right - 1], missed[right], share)))
-    assert 0.05 < min(at_4) < 0.07 and 0.17 < max(at_4) < 0.19
+    this = at_4.pop(1)  # the draw of the chapter
+    assert 0.17 < this < 0.19 and 0.05 < min(at_4) < 0.065 and 0.12 < max(at_4) < 0.135
     for _ in range(5):
         assert least_missed(torch.rand(32, generator=generator).double())[1].min() > 0.9
