@@ -187,29 +187,31 @@ def largest_not_refuted(head_dim, length, largest):
     """
     share = torch.arange(head_dim // 2).double() * 2 / head_dim
 
-    def depths(base, distances):
-        return -torch.cos(distances[:, None] * base**-share).mean(1) / distances
-
     def speed(base):
         return (share * base ** (-share - 1)).mean()
 
-    base, depth, wanted, witnesses = largest, 0.0, 0.0, None
+    def deepest(base, distances):
+        depths = -torch.cos(distances[:, None] * base**-share).mean(1) / distances
+        best = depths.topk(min(100, len(distances)))
+        return best.values[0], distances[best.indices]
+
+    base, depth, wanted, best = largest, 0.0, 0.0, 0.0
+    witnesses = torch.ones(1).double()
     while base > 1:
         if depth <= wanted * base * speed(base):
             everywhere = torch.arange(1, min(length, int(4 * base) + 4) + 1).double()
-            around = everywhere if witnesses is None else (witnesses[:20, None] + NEAR).flatten()
-            for distances in (around.clamp(1, length).unique(), everywhere):
-                best = depths(base, distances).topk(min(100, len(distances)))
-                witnesses, depth = distances[best.indices], best.values[0]
-                if depth > 2 * wanted * base * speed(base):
-                    break
-            wanted = depth / speed(base) / base / 2 if distances is everywhere else wanted
-            if depth / speed(base) / base < 1e-7:
+            around = (witnesses[:20, None] + NEAR).flatten().clamp(1, length).unique()
+            depth, witnesses = deepest(base, around)
+            if not best or depth / speed(base) / base < best / 2:
+                depth, witnesses = deepest(base, everywhere)
+                best = depth / speed(base) / base
+            if best < 1e-7:
                 return base
+            wanted = depth / speed(base) / base / 2
         low = max(base - 0.9 * (depth / speed(base)).item(), 1.0)
         while (base - low) * speed(low) >= depth - 1e-12:
             low = (base + low) / 2
-        base, depth = low, depths(low, witnesses).max()
+        base, depth = low, deepest(low, witnesses)[0]
     return None
 
 
