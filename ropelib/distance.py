@@ -13,6 +13,7 @@ from ropelib import checks, scaling
 from ropelib.frequencies import check_rotary_dim
 
 _BLOCK = 2**18  # cosines at once: 2 MB
+_FIRST_BLOCK = 256  # distances: most bases fail among the farthest
 
 
 def cosine_mean(inv_freq: Tensor, distances: Tensor) -> Tensor:
@@ -146,11 +147,13 @@ def smallest_base(
 
 def _never_negative(inv_freq: Tensor, max_distance: int) -> bool:
     """Say the same as `first_negative_distance(...) is None`, sooner: a base fails far away."""
-    size = _block_size(inv_freq)
-    for end in range(max_distance, 0, -size):
+    largest = _block_size(inv_freq)
+    size, end = min(_FIRST_BLOCK, largest), max_distance
+    while end > 0:
         block = torch.arange(max(1, end - size + 1), end + 1, device=inv_freq.device)
         if (cosine_mean(inv_freq, block) < 0).any():
             return False
+        end, size = end - size, min(2 * size, largest)
     return True
 
 

@@ -1,5 +1,7 @@
 """Checkers of the chapter Your model's rotation."""
 
+import math
+
 import torch
 
 from ropebook.exercises.base import exercise
@@ -28,16 +30,29 @@ def _hands_that_never_turn(answer):
     return "A hand that never completes a turn has a wavelength above 32768 tokens."
 
 
-@exercise("name the bug")
-def _name_the_bug(answer):
-    if not isinstance(answer, str):
-        return f"The code is a string, got {type(answer).__name__}."
-    found = diagnose(mystery_rotation).findings[0].code
-    if answer == found:
+@exercise("first wrong position")
+def _first_wrong_position(answer):
+    given, right = float(answer), 2**11 + 1
+    if given == right:
         return None
-    if answer in diagnose(lambda x, p: mystery_rotation(x, p.bfloat16().float())).codes:
-        return "Close: positions are rounded, but to how many bits? Let diagnose measure it."
-    return "Pass mystery_rotation to diagnose and read the code of its first finding."
+    if given == right - 1:
+        return "11 bits hold 2048: it is a power of two. Is the next whole number held as well?"
+    if given == 11:
+        return "That may be the number of bits. Asked is the first position that they cannot hold."
+    if given == 2**8 + 1:
+        return "That would be bfloat16. Measure this one: compare it at many positions at once."
+    if off_by(mystery_rotation, torch.float32, int(given)) < 1e-6:
+        return f"At position {given:g} it is right. Compare at many positions at once."
+    return f"It is wrong at {given:g}, but not for the first time."
+
+
+def off_by(rotate, dtype: torch.dtype, position: int) -> float:
+    """Return by how much `rotate` misses the exact rotation of vectors of a dtype, base 10000."""
+    x = torch.ones(1, 1, 1, 64, dtype=dtype)
+    position_ids = torch.tensor([position])
+    exact = cos_sin(position_ids, inv_freq(64), dtype=torch.float64)
+    exact = apply_rotary(x.double(), *exact, layout="half")
+    return (rotate(x, position_ids).double() - exact).abs().max().nan_to_num(math.inf).item()
 
 
 @exercise("repair it")

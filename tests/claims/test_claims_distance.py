@@ -1,4 +1,4 @@
-"""What the sources say about distance, length and the base, decided claim by claim."""
+"""What is said about distance, length and the base, decided claim by claim."""
 
 import math
 
@@ -7,7 +7,7 @@ import torch
 
 from ropelib import apply_rotary, cos_sin, inv_freq
 from ropelib.attention import attend
-from ropelib.distance import cosine_mean, partial_sum_bound
+from ropelib.distance import cosine_mean, first_negative_distance, partial_sum_bound
 from ropelib.encodings import NoPosition, Rotary, sinusoids
 from ropelib.scaling import linear
 
@@ -147,6 +147,7 @@ def test_large_angles_lose_nothing():
     trained, fast, slow = 4096, TURNS[0], TURNS[-1]
     assert trained * fast > 100 * 2 * math.pi, "large angles are there from the start"
     assert trained * slow < 2 * math.pi < 64 * trained * slow, "new ones come with length"
+    assert (trained * inv_freq(128) < 2 * math.pi).sum() == 18
 
 
 def test_interpolation_reaches_128k_and_crowds_the_neighbors():
@@ -172,3 +173,78 @@ def test_random_vectors_do_not_decay_and_no_position_does_not_either():
         assert scores.std() == pytest.approx(HEAD_DIM**0.5, rel=0.03)
     _, flat = attend(NoPosition(), q[None, :5] * 0, k[None, :5], k[None, :5])
     torch.testing.assert_close(flat, torch.full_like(flat, 0.2))
+
+
+NEAR = torch.arange(-40, 41)
+
+
+def largest_not_refuted(head_dim, length, largest):
+    """Return the largest base from 1 to `largest` at which no distance was found negative, or None.
+
+    Goes down from `largest` by intervals. The mean of cosines at distance r changes with the base
+    by at most r * speed, and speed falls with the base, so where it is negative by a margin at the
+    upper end it is negative on a whole interval.
+    """
+    share = torch.arange(head_dim // 2).double() * 2 / head_dim
+
+    def speed(base):
+        return (share * base ** (-share - 1)).mean()
+
+    def deepest(base, distances):
+        depths = -torch.cos(distances[:, None] * base**-share).mean(1) / distances
+        best = depths.topk(min(100, len(distances)))
+        return best.values[0], distances[best.indices]
+
+    base, depth, wanted, best = largest, 0.0, 0.0, 0.0
+    witnesses = torch.ones(1).double()
+    while base > 1:
+        if depth <= wanted * base * speed(base):
+            everywhere = torch.arange(1, min(length, int(4 * base) + 4) + 1).double()
+            around = (witnesses[:20, None] + NEAR).flatten().clamp(1, length).unique()
+            depth, witnesses = deepest(base, around)
+            if not best or depth / speed(base) / base < best / 2:
+                depth, witnesses = deepest(base, everywhere)
+                best = depth / speed(base) / base
+            if best < 1e-7:
+                return base
+            wanted = depth / speed(base) / base / 2
+        low = max(base - 0.9 * (depth / speed(base)).item(), 1.0)
+        while (base - low) * speed(low) >= depth - 1e-12:
+            low = (base + low) / 2
+        base, depth = low, deepest(low, witnesses)[0]
+    return None
+
+
+@pytest.mark.parametrize(
+    ("head_dim", "length", "base"),
+    [(64, 1536, 1e4), (128, 4096, 1e4), (96, 4096, 1e4), (128, 40_960, 1e6)],
+    ids=["RoFormer", "Llama 2", "Phi-3", "Qwen3"],
+)
+def test_no_base_up_to_theirs_keeps_the_sum_positive(head_dim, length, base):
+    assert largest_not_refuted(head_dim, length, base) is None
+
+
+def test_a_base_that_keeps_the_sum_positive_is_not_refuted():
+    found = largest_not_refuted(128, 1024, 5000.0)
+    assert found > 4293 and first_negative_distance(inv_freq(128, found - 0.1), 1024) is None
+
+
+def test_a_base_above_a_good_one_may_fail():
+    """Mistral and Qwen2.5, gpt-oss, Command R: a smaller base grants what theirs does not."""
+    for head_dim, length, base, smaller in [
+        (128, 32_768, 1e6, 629_978.35),
+        (64, 4096, 150_000, 100_165),
+        (128, 131_072, 8e6, 4_869_145.302),
+    ]:
+        assert first_negative_distance(inv_freq(head_dim, base), length) is not None
+        assert first_negative_distance(inv_freq(head_dim, smaller), length) is None
+
+
+@pytest.mark.parametrize("head_dim", [64, 128])
+def test_the_trend_is_a_line_over_the_logarithm_of_the_distance(head_dim):
+    mean = cosine_mean(inv_freq(head_dim), torch.arange(100_001))
+    for start in (10, 30, 100, 300, 1000, 3000):
+        at = torch.arange(start, int(1.5 * start))
+        line = 1 - (at.double().log() + 0.5772) / math.log(10_000)
+        assert mean[at].mean() == pytest.approx(line.mean(), abs=2 / head_dim)
+    assert -0.05 < mean[7500:20_000].mean() < -0.03 and abs(mean[40_000:].mean()) < 0.01
