@@ -10,7 +10,8 @@ from scratch import widget_classes
 from ropebook.widgets import base
 
 CLASSES = widget_classes()
-LOOKS = [(1280, "light"), (390, "light"), (340, "dark")]
+# As wide as the text of a page on a wide screen, with the margins; a phone; a small one.
+LOOKS = [(696, "light"), (390, "light"), (340, "dark")]
 
 # Runs in the page: one thing after another that a reader may do, by numbers that follow from a
 # seed; gives the height after each, and what was done.
@@ -45,7 +46,7 @@ def test_every_synced_trait_is_read_or_set_by_the_picture(on_scratch, name):
 
 
 # Where a line wraps with letters set wide, and the widget grows by it: 22 November 2026.
-JUMPS = {("config_inspector", width) for width in (340, 390, 1280)}  # the verdict, by its length
+JUMPS = {("config_inspector", width) for width in (340, 390)}  # the verdict, by its length
 
 
 def known(name, width, theme):

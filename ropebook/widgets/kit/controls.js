@@ -15,7 +15,10 @@ export const IN_POWERS_OF_TWO = { toInput: (value) => Math.log2(value), fromInpu
 
 export function slider({ name, label, tone, min = 0, max, step = 1, toInput, fromInput, format = String, onInput }) {
   const input = html("input", { type: "range", min, max, step, "data-control": name, ...OWN_KEYS });
-  const value = html("span", { class: "rope-value", "data-report": name });
+  // As much room for the shortest number as for the longest: it must not move its name to another line.
+  const ends = [min, max].map((end) => format(fromInput ? fromInput(end) : end).length);
+  const room = `min-width: ${Math.max(...ends)}ch`;
+  const value = html("span", { class: "rope-value", "data-report": name, style: room });
   const words = html("span", {}, label);
   const node = html(
     "div",

@@ -23,6 +23,14 @@ test("a slider shows its value in words, and translates both ways", () => {
   assert.deepEqual(heard, [Math.PI]);
 });
 
+test("a slider keeps room for the longer of its ends", () => {
+  const given = { name: "m", label: "m", tone: "position", min: -8, max: 7, onInput() {} };
+  const part = controls.slider({ ...given, format: (m) => `${m} tokens` });
+  assert.equal(part.node.find("data-report", "m").getAttribute("style"), "min-width: 9ch");
+  const powers = controls.slider({ ...given, min: 1, max: 6, ...controls.IN_POWERS_OF_TEN });
+  assert.equal(powers.node.find("data-report", "m").getAttribute("style"), "min-width: 7ch");
+});
+
 test("a slider may have another end", () => {
   const part = controls.slider({ name: "n", label: "", tone: "q", min: 0, max: 10, format: String, onInput() {} });
   part.update(5, 20);
