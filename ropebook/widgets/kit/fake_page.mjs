@@ -11,6 +11,10 @@ class FakeNode {
   }
   append(...nodes) {
     this.children.push(...nodes);
+    for (const node of nodes) if (node instanceof FakeNode) node.parent = this;
+  }
+  remove() {
+    this.parent.children = this.parent.children.filter((child) => child !== this);
   }
   replaceChildren(...nodes) {
     this.children = nodes;

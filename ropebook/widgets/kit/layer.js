@@ -3,24 +3,39 @@
 import { setAttributes, setText, svg } from "./dom.js";
 import { arcHeadPath, arrowPaths, polylinePath } from "./paths.js";
 
-// A part of a picture, before those made later. Its nodes are made anew only where other tags are
-// told, or more or fewer, so that shapes of one tag carry the same attributes each time.
+// A part of a picture, before those made later. Its nodes stay as long as the same tags are told, so
+// shapes of one tag carry the same attributes each time; else those stay that the others come after.
 export function layer(picture) {
   const group = svg("g", {}, picture);
   return (shapes) => putShapes(group, shapes);
 }
 
 const TAGS = new WeakMap();
+const FORMS = new WeakMap();
 
 function putShapes(parent, shapes) {
   const told = shapes.map(([tag]) => tag).join();
-  if (told !== TAGS.get(parent)) parent.replaceChildren(...shapes.map(([tag]) => svg(tag)));
+  if (told !== TAGS.get(parent)) makeNodes(parent, shapes);
   TAGS.set(parent, told);
   shapes.forEach(([, attributes, content = ""], i) => {
     const node = setAttributes(parent.children[i], attributes);
     if (typeof content === "string") setText(node, content);
     else putShapes(node, content);
   });
+}
+
+function makeNodes(parent, shapes) {
+  const forms = shapes.map(([tag, attributes, content]) => [tag, typeof content, ...Object.keys(attributes)].join());
+  const known = [...parent.children];
+  const other = forms.findIndex((form, i) => form !== FORMS.get(known[i]));
+  const kept = other < 0 ? forms.length : other;
+  const added = shapes.slice(kept).map(([tag], i) => {
+    const node = svg(tag);
+    FORMS.set(node, forms[kept + i]);
+    return node;
+  });
+  for (const node of known.slice(kept)) node.remove();
+  parent.append(...added);
 }
 
 export function path(name, d, more = {}) {

@@ -44,6 +44,22 @@ test("other shapes take the place of those before, and none of these is left", (
   assert.equal(picture.children[0].children.length, 0);
 });
 
+test("of more or fewer shapes, those stay that are of the same form", () => {
+  const picture = node("svg");
+  const draw = layer(picture);
+  const dials = (count) => Array.from({ length: count }, (_, i) => disc("dial", [i, 0], 3));
+  draw([path("line", "M0 0"), ...dials(3)]);
+  const nodes = [...picture.children[0].children];
+  draw([path("line", "M0 0"), ...dials(5)]);
+  assert.deepEqual(picture.children[0].children.slice(0, 4), nodes);
+  draw([path("line", "M0 0"), ...dials(2)]);
+  assert.deepEqual(picture.children[0].children, nodes.slice(0, 3));
+  // A path of other attributes is another path: nothing of the first is left on it.
+  draw([path("line", "M0 0", { opacity: 0.5 }), ...dials(1)]);
+  draw([path("line", "M0 0")]);
+  assert.deepEqual(picture.children[0].children[0].attributes, { class: "line", d: "M0 0" });
+});
+
 test("a shape may hold shapes, which are kept and made anew as its own", () => {
   const picture = node("svg");
   const draw = layer(picture);
