@@ -69,9 +69,10 @@ class Claim:
 
 @dataclass(frozen=True)
 class Document:
-    """One of the documents, and what it says of itself."""
+    """One of the documents, and what it says of itself; `name` is what this book calls it."""
 
     number: str
+    name: str
     title: str
     title_in_english: str
     kind: str

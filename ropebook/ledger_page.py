@@ -105,9 +105,14 @@ def _set_indices(words: str) -> str:
     return _INDEX.sub(tag, words)
 
 
-def verdict(name: str) -> str:
+def verdict(which: str) -> str:
     """Return the HTML of a verdict."""
-    return f'<span class="ledger-verdict ledger-{name}">{name}</span>'
+    return f'<span class="ledger-verdict ledger-{which}">{which}</span>'
+
+
+def name(test: str) -> str:
+    """Return the HTML of a test's name, which may break between its words."""
+    return f"<code>{test.replace('_', '_<wbr>').replace('::', '::<wbr>')}</code>"
 
 
 # ---- the front --------------------------------------------------------------------------------
@@ -116,15 +121,19 @@ def verdict(name: str) -> str:
 def counts(ledger: Ledger, book: Book) -> str:
     """Return the table of how many claims of each document have each verdict."""
 
-    def line(name: str, chosen: dict[str, str]) -> str:
+    def line(title: str, chosen: dict[str, str]) -> str:
         cells = [_count(ledger, chosen | {"verdict": one}) for one in VERDICTS]
         cells.append(_count(ledger, chosen))
-        return f'<tr><th scope="row">{name}</th>{"".join(cells)}</tr>'
+        return f'<tr><th scope="row">{title}</th>{"".join(cells)}</tr>'
 
     columns = ["document", *map(verdict, VERDICTS), "all"]
-    head = "".join(f'<th scope="col">{name}</th>' for name in columns)
+    head = "".join(f'<th scope="col">{column}</th>' for column in columns)
     body = "".join(
-        line(f"{one.number} {text(one.title)}", {"source": one.number}) for one in ledger.documents
+        line(
+            f'{one.number}<span class="ledger-name"> {text(one.name)}</span>',
+            {"source": one.number},
+        )
+        for one in ledger.documents
     )
     return (
         f'<div class="ledger-counts"><table><thead><tr>{head}</tr></thead>'
@@ -188,7 +197,7 @@ def row(claim: Claim, book: Book) -> str:
     """Return the HTML of one claim."""
     anchor = claim.id.lower()
     by = [book.link(claim.link)] if claim.link else []
-    by += [f"<code>{claim.check}</code>"] if claim.check else []
+    by += [name(claim.check)] if claim.check else []
     by += [book.citation(claim.citation)] if claim.citation else []
     by += [] if claim.is_decided else ["not decided yet"]
     correction = f"<p>{text(claim.correction)}</p>" if claim.correction else ""
@@ -204,7 +213,7 @@ def _form(ledger: Ledger, book: Book) -> str:
     chapters = dict.fromkeys(claim.chapter for claim in ledger.claims if claim.chapter)
     choices = {
         "verdict": {name: name for name in VERDICTS},
-        "source": {one.number: f"{one.number} {one.title}" for one in ledger.documents},
+        "source": {one.number: f"{one.number} {one.name}" for one in ledger.documents},
         "chapter": {name: book.title(name) for name in chapters},
     }
     selects = "".join(
@@ -231,7 +240,7 @@ def systems(ledger: Ledger, book: Book) -> str:
 
     def entry(one: System) -> str:
         by = [book.link(one.link)] if one.link else []
-        by += [f"<code>{one.test}</code>"] if one.test else []
+        by += [name(one.test)] if one.test else []
         return (
             f'<li><div><p><strong>{text(one.system)}</strong></p><p class="ledger-where">'
             f"{text(one.kind)}; {', '.join(one.documents)}</p></div>"

@@ -70,12 +70,17 @@ def test_a_mark_is_one_the_ledger_reads():
         assert marks.count("decides") == len(read), path
 
 
-@pytest.mark.parametrize("chapter", sorted({one.chapter for one in LEDGER.claims if one.chapter}))
+LINKS = {one.id: one.link for one in LEDGER.claims if one.link}
+LINKS |= {one.system: one.link for one in LEDGER.systems if one.link}
+
+
+@pytest.mark.parametrize("chapter", sorted({link.partition("#")[0] for link in LINKS.values()}))
 def test_links_lead_to_headings(chapter):
     headings = headings_of(chapter)
     assert headings is not None, f"there is no chapter {chapter!r}"
-    links = {one.id: one.link.partition("#")[2] for one in LEDGER.claims if one.chapter == chapter}
-    assert {name: place for name, place in links.items() if place and place not in headings} == {}
+    links = {name: link.split("#") for name, link in LINKS.items()}
+    places = {name: rest for name, (start, *rest) in links.items() if start == chapter}
+    assert {name: rest for name, rest in places.items() if not headings.issuperset(rest)} == {}
 
 
 def test_citations_name_entries_of_the_bibliography():
@@ -90,3 +95,17 @@ def test_twenty_mistakes_are_remembered():
     places = sorted(claim.remember for claim in LEDGER.claims if claim.remember)
     assert places == [*range(1, MISTAKES + 1)]
     assert all(claim.verdict in VERDICTS[1:] for claim in LEDGER.claims if claim.remember)
+
+
+def test_every_system_has_its_row():
+    assert len(LEDGER.systems) == len({one.system for one in LEDGER.systems}) == 45
+    assert {one.kind for one in LEDGER.systems if not one.test} == {"provenance"}
+
+
+@pytest.mark.parametrize(
+    "system", [one for one in LEDGER.systems if one.test], ids=lambda one: one.system
+)
+def test_the_test_that_runs_a_system_exists(system):
+    file, name = system.test.split("::")
+    body = ast.parse((ROOT / file).read_text("utf-8")).body
+    assert name in {node.name for node in body if isinstance(node, ast.FunctionDef)}
