@@ -14,7 +14,6 @@
     source: row.id.slice(1, 4),
     chapter: row.dataset.chapter,
     words: row.textContent.toLowerCase(),
-    shown: true,
   }));
 
   const chosen = () => Object.fromEntries(NAMES.map((name) => [name, form.elements[name].value.trim()]));
@@ -32,8 +31,7 @@
       const shown =
         Object.entries(exact).every(([name, value]) => !value || one[name] === value) &&
         wanted.every((word) => one.words.includes(word));
-      if (shown !== one.shown) one.row.classList.toggle("ledger-out", !shown);
-      one.shown = shown;
+      one.row.classList.toggle("ledger-out", !shown);
       count += shown;
     }
     none.hidden = count > 0;

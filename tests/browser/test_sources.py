@@ -249,14 +249,21 @@ def test_filtered_or_empty_it_is_accessible_and_no_wider_than_the_screen(opened,
     assert accessibility_faults(sources.page) == []
 
 
-def test_on_a_phone_a_claim_is_a_card(opened):
-    for size, columns in ((WIDE, 3), (PHONE, 1)):
-        lefts = (
-            opened(size)
-            .page.locator("#s004-42")
-            .evaluate("(row) => [...row.children].map((part) => part.getBoundingClientRect().left)")
-        )
-        assert len(set(lefts)) == columns
+@pytest.mark.parametrize(("size", "columns"), [(WIDE, 3), (PHONE, 1)], ids=["wide", "phone"])
+def test_a_claim_is_a_row_or_on_a_phone_a_card_and_no_word_of_it_is_cut(opened, size, columns):
+    sources = opened(size)
+    # What is off the screen is not laid out, and what is wider than its row would be cut off.
+    sources.page.add_style_tag(content=".ledger-claims > li { content-visibility: visible }")
+    lefts, cut = sources.page.evaluate(
+        """() => {
+          const rows = [...document.querySelectorAll(".ledger-claims > li")];
+          const left = (part) => part.getBoundingClientRect().left;
+          const lefts = [...document.querySelector("#s004-42").children].map(left);
+          const cut = rows.filter((row) => row.scrollWidth > row.clientWidth + 1);
+          return [lefts, cut.map((row) => row.id)];
+        }"""
+    )
+    assert (len(set(lefts)), cut) == (columns, [])
 
 
 def test_without_a_script_every_claim_can_be_read(built_book, chromium):
