@@ -112,10 +112,16 @@ def test_choices_and_words_narrow_one_another(opened):
     sources.choose("source", "004")
     both = sources.shown()
     assert both == ids(verdict="false", document="004")
-    sources.search("NTK  slowest")
-    assert sources.shown() == ["S004-42"], "both words, in any case"
-    sources.search("slowest ntk")
-    assert sources.shown() == ["S004-42"], "in any order"
+    rows = sources.page.locator(".ledger-claims > li")
+    texts = dict(zip(ids(), map(str.lower, rows.all_text_contents()), strict=True))
+    with_one, with_both = (
+        [name for name in both if how(word in texts[name] for word in ("position", "distance"))]
+        for how in (any, all)
+    )
+    assert 0 < len(with_both) < len(with_one) < len(both)
+    for words in ("distance  Position", "position distance"):  # in any case, in any order
+        sources.search(words)
+        assert sources.shown() == with_both
     sources.search("s004-16")
     assert sources.shown() == ["S004-16"]
     sources.search("常见误区")
