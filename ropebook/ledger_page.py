@@ -76,7 +76,7 @@ class Book:
         entry = self._entries[key]
         authors = [_last_name(person) for person in entry.persons["author"]]
         named = " and ".join(authors) if len(authors) < 3 else f"{authors[0]} et al."
-        named = f"{named} {entry.fields['year']}"
+        named = " ".join(filter(None, (named, entry.fields.get("year"))))
         return f'<a href="{html.escape(entry.fields["url"])}">{text(named)}</a>, {text(place)}'
 
 
