@@ -21,6 +21,7 @@ def pytest_addoption(parser):
     group = parser.getgroup("the book")
     group.addoption("--chapter", help="only what belongs to one chapter, such as relative")
     group.addoption("--widget", help="only what belongs to one widget, such as score_builder")
+    group.addoption("--claim", help="only the check that decides a claim, such as S003-6")
 
 
 def pytest_configure(config):
@@ -28,6 +29,7 @@ def pytest_configure(config):
         ("browser", "opens pages in Chromium"),
         ("book", "looks at the built book"),
         ("notebook", "runs chapters"),
+        ("decides", "names claims of the ledger that a test decides"),
         ("slow", "compiles, or starts other processes, for several seconds"),
     ]:
         config.addinivalue_line("markers", f"{name}: {what}")
@@ -40,7 +42,7 @@ def pytest_configure(config):
 
 
 def pytest_ignore_collect(collection_path, config):
-    """Of one chapter or widget, only files that can hold a test of it are read."""
+    """Of one chapter, widget or claim, only files that can hold a test of it are read."""
     if collection_path.is_dir():
         return None
     rooms = []
@@ -49,6 +51,8 @@ def pytest_ignore_collect(collection_path, config):
         rooms += [f"tests/{room}/test_{room}_{chapter}.py" for room in ("claims", "exercises")]
     if widget := config.getoption("widget"):
         rooms += ["tests/widgets", f"ropebook/widgets/{widget}"]
+    if config.getoption("claim"):
+        rooms += ["tests/claims"]
     wanted = [config.rootpath / room for room in rooms]
     inside = any(room in (collection_path, *collection_path.parents) for room in wanted)
     return True if rooms and not inside else None
@@ -59,7 +63,7 @@ def pytest_collection_modifyitems(config, items):
         for fixture, mark in _DEAR.items():
             if fixture in getattr(item, "fixturenames", ()):  # a notebook has none
                 item.add_marker(mark)
-    for option in ("chapter", "widget"):
+    for option in ("chapter", "widget", "claim"):
         if wanted := config.getoption(option):
             chosen = [item for item in items if wanted in _belongs_to(item)]
             if not chosen:
@@ -69,9 +73,10 @@ def pytest_collection_modifyitems(config, items):
 
 
 def _belongs_to(item):
-    """The chapters and widgets that a test is about: by its file, its folder, its parameters."""
+    """What a test is about, chapters, widgets, claims: by its file, folder, parameters, marks."""
     file = item.path.stem.removeprefix("test_")
     named = {file.removeprefix("claims_").removeprefix("exercises_"), item.path.parent.name}
+    named |= {claim for mark in item.iter_markers("decides") for claim in mark.args}
     parameters = item.callspec.params.values() if hasattr(item, "callspec") else ()
     for value in parameters:
         parts = value if isinstance(value, tuple) else (value,)

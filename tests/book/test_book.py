@@ -132,7 +132,7 @@ def test_no_page_names_a_delivery_network_thebe_or_require_js(built_book, name):
 
 
 def test_own_scripts_and_styles_name_no_host(built_book):
-    for name in ("static_host.js", "palette.css", "book.css"):
+    for name in ("static_host.js", "palette.css", "book.css", "ledger.js", "ledger.css"):
         text = (built_book / "_static" / name).read_text("utf-8")
         assert not re.search(r"(?:https?|wss?)://", text), name
 

@@ -5,6 +5,7 @@ import math
 import pytest
 import sympy as sp
 import torch
+from claims import decides
 
 from ropebook.symbolic import WrongStep, assert_equal, m, q, rotation, theta
 from ropelib import reference
@@ -103,6 +104,7 @@ def test_the_arctangent_is_the_angle_for_positive_real_parts_only(real, imaginar
     assert math.isclose(math.atan(imaginary / real), angle) is (real > 0)
 
 
+@decides("S003-9")
 def test_euler():
     """As the sources say."""
     assert_equal(sp.exp(sp.I * theta), sp.cos(theta) + sp.I * sp.sin(theta))
@@ -138,6 +140,7 @@ def test_multiplication_rotates_and_scales():
         assert_equal(f(polar).T * f(polar), sp.eye(2))  # what a rotation would do
 
 
+@decides("S003-8")
 def test_neighboring_dimensions_are_read_as_complex_numbers():
     """As the sources say."""
     vector = torch.tensor([1.0, 2.0, 3.0, 4.0])
@@ -145,6 +148,7 @@ def test_neighboring_dimensions_are_read_as_complex_numbers():
     assert pairs.tolist() == [1 + 2j, 3 + 4j]
 
 
+@decides("S003-10", "S004-12")
 def test_multiplying_by_a_number_of_length_one_is_the_rotation_matrix():
     """As the sources say."""
     turned = z * sp.exp(sp.I * theta)

@@ -4,6 +4,7 @@ import math
 
 import pytest
 import torch
+from claims import decides
 
 from ropelib import apply_rotary, cos_sin, inv_freq
 from ropelib.attention import attend
@@ -26,6 +27,7 @@ def scores_over(q, k, distances, turns=TURNS):
     return keys @ q
 
 
+@decides("S004-16")
 def test_no_monotone_decay_of_anything():
     """False: neither one cosine, nor their mean, nor the bound is monotone."""
     steps = torch.arange(513)
@@ -119,6 +121,7 @@ def weights_of(h, back):
     return (waves * h).real.sum(-1).softmax(0)
 
 
+@decides("S004-6")
 def test_within_the_trained_length_it_is_excellent_and_beyond_it_is_not():
     """Computable at any length, and not robust there.
 
@@ -150,6 +153,7 @@ def test_large_angles_lose_nothing():
     assert (trained * inv_freq(128) < 2 * math.pi).sum() == 18
 
 
+@decides("S004-18")
 def test_interpolation_reaches_128k_and_crowds_the_neighbors():
     """Depends: all angles are seen ones, but neighbors come 64 times closer."""
     trained, wanted = 2048, 131_072

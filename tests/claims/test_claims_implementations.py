@@ -5,6 +5,7 @@ No line of theirs stands here: each form is rebuilt from what it does.
 
 import pytest
 import torch
+from claims import decides
 
 from ropelib import apply_rotary, convert_layout, convert_rows, cos_sin, inv_freq, reference
 from ropelib.diagnosis import diagnose, from_tables, seq_first
@@ -261,6 +262,7 @@ def test_the_output_in_halves_is_valid_in_scores_only(x):
     assert torch.allclose(back, oracle(x), atol=1e-6)
 
 
+@decides("S004-10")
 def test_forms_are_equal_up_to_one_permutation(x):
     """Interleaved and half are conjugate; weights must be converted."""
     seats = {"source": "interleaved", "target": "half"}
@@ -381,6 +383,7 @@ def test_rotated_before_the_scores_and_scaled():
 # ---- source 004 ----
 
 
+@decides("S004-32", "S004-33")
 def test_the_pseudo_code_needs_a_name_and_an_axis():
     """An undefined name; then tables meet the heads instead of the tokens."""
 
@@ -408,6 +411,7 @@ def test_the_pseudo_code_needs_a_name_and_an_axis():
     assert diagnose(seq_first(as_printed), max_position=64).codes == ("rotates-by-head",)
 
 
+@decides("S004-34")
 def test_its_angles_are_the_usual_ones():
     """The code has pos / 10000 ** (i / (d / 2))."""
     half = HEAD_DIM // 2
@@ -415,6 +419,7 @@ def test_its_angles_are_the_usual_ones():
     assert torch.allclose(angles.cos(), COS, atol=1e-6)
 
 
+@decides("S004-35", "S004-38")
 def test_stack_and_flatten_or_a_reshape_keep_the_order(x):
     """Slices or (.., d / 2, 2): the same pairs."""
     assert torch.equal(zipped((x[..., 0::2], x[..., 1::2])), x)
@@ -422,6 +427,7 @@ def test_stack_and_flatten_or_a_reshape_keep_the_order(x):
     assert torch.equal(pairs[..., 0], x[..., 0::2]) and torch.equal(pairs[..., 1], x[..., 1::2])
 
 
+@decides("S004-36")
 def test_an_arange_without_a_device_does_not_follow_x():
     """Positions are made where x lies, frequencies on the CPU."""
     positions = torch.arange(LENGTH, device="meta")
@@ -429,6 +435,7 @@ def test_an_arange_without_a_device_does_not_follow_x():
         torch.add(positions[:4], torch.arange(4))
 
 
+@decides("S004-19")
 def test_stablelm_alpha_rotates_a_part_in_halves():
     """GPT-NeoX's code, whose default turns a quarter of each head, in halves."""
     from transformers import GPTNeoXConfig

@@ -5,6 +5,7 @@ import math
 
 import pytest
 import torch
+from claims import decides
 
 from ropebook.experiments.transformer import Transformer
 from ropelib import RotaryEmbedding, apply_rotary, cos_sin, inv_freq, reference
@@ -61,6 +62,7 @@ def two_layers(encoding, model_dim=16):
 # ---- where it sits ----
 
 
+@decides("S004-7", "S004-8", "S004-28")
 def test_it_is_queries_and_keys_that_turn_in_every_layer_and_not_the_embedding():
     """Imprecise: 'embeddings are rotated'. True: queries and keys are, in every layer."""
     encoding = Recorder(8)
@@ -84,6 +86,7 @@ def test_the_score_is_that_of_turned_vectors_over_the_root_of_the_width():
     torch.testing.assert_close(scores, torch.tensor(by_matrix).double())
 
 
+@decides("S003-7", "S004-22")
 def test_scores_depend_on_content_and_distance():
     """True; of a first layer, whose q and k know no position."""
     q, k = vectors(2)
@@ -97,6 +100,7 @@ def test_scores_depend_on_content_and_distance():
     torch.testing.assert_close(here, torch.tensor(by_distance).double())
 
 
+@decides("S004-14")
 def test_deeper_layers_know_how_far_the_text_has_come():
     """Imprecise: q and k of a second layer carry a place that the mask has told."""
     model = two_layers(Rotary(8))
@@ -120,6 +124,7 @@ def test_deeper_layers_know_how_far_the_text_has_come():
         )
 
 
+@decides("S004-21")
 def test_before_the_projections_only_complex_numbers_keep_the_distance():
     """True: turned as embeddings, projections destroy the relative property."""
     x, y = vectors(2, length=1)
@@ -156,6 +161,7 @@ def test_a_layer_takes_it_without_other_changes():
     assert not torch.allclose(plain(words), rotary(words))
 
 
+@decides("S003-3")
 def test_a_bias_of_the_scores_is_another_way_to_distances():
     """Imprecise: q and k need not be changed first."""
     q, k, v = vectors(3)
@@ -170,6 +176,7 @@ def test_a_bias_of_the_scores_is_another_way_to_distances():
     assert not torch.allclose(here, attend(NoPosition(), q, k, v)[0])
 
 
+@decides("S004-31")
 def test_some_layers_of_some_models_do_not_turn():
     """Imprecise: hybrids leave some layers without."""
     config = pytest.importorskip("transformers").SmolLM3Config()
@@ -177,6 +184,7 @@ def test_some_layers_of_some_models_do_not_turn():
     assert [i for i, turns in enumerate(config.no_rope_layers) if not turns][:2] == [3, 7]
 
 
+@decides("S004-20", "S004-39")
 @pytest.mark.parametrize("family", ["llama", "stablelm", "phi3"])
 def test_known_models_turn_queries_and_keys_only(family):
     """True: LLaMA, StableLM and Phi-3 do not turn values."""
@@ -271,6 +279,7 @@ def test_any_fused_attention_takes_turned_queries_and_keys():
 # ---- values ----
 
 
+@decides("S004-29")
 def test_turned_values_change_the_output_and_give_it_the_absolute_position():
     """False: turning values is of use to nobody, but it is not without effect."""
     q, k, v = vectors(3)
@@ -298,6 +307,7 @@ def test_turned_back_each_value_arrives_turned_by_its_distance():
 # ---- positions, masks ----
 
 
+@decides("S004-37")
 def test_decoding_needs_an_offset():
     """Imprecise: positions that always start at 0 are wrong with a cache."""
     q, k, v = vectors(3)
@@ -344,6 +354,7 @@ def test_padding_on_the_left_needs_a_mask_and_under_rope_no_more():
 # ---- cost ----
 
 
+@decides("S004-23")
 def test_turning_is_cheap_and_not_free():
     """False: 3 d operations per vector, counted one by one."""
     counted = 0
@@ -384,6 +395,7 @@ def test_turning_grows_with_the_length_and_dot_products_with_its_square():
     assert turn_2 == 2 * turn_1 and dots_2 == 4 * dots_1
 
 
+@decides("S004-25", "S004-26", "S004-40")
 def test_a_table_has_a_row_for_each_position_and_is_made_once():
     """Imprecise: no learned table. True: computed once and used again."""
     rotary = RotaryEmbedding(HEAD_DIM, layout="half")
@@ -427,6 +439,7 @@ def test_sinusoids_are_added_before_the_projection():
     assert not torch.allclose(added_first, encoding.embed(x @ w, AT))
 
 
+@decides("S003-4", "S003-5")
 @pytest.mark.parametrize(("m", "n"), [(0, 1), (3, 7), (9, 2)])
 def test_the_complex_forms(m, n):
     """True of products with a conjugate; false without one."""
@@ -459,6 +472,7 @@ def test_the_complex_forms(m, n):
     assert (q @ behind @ k).item() != pytest.approx(score)
 
 
+@decides("S003-1")
 def test_the_number_of_tokens_and_the_width_of_one_are_two_numbers():
     """Imprecise: n is the dimension there and a position later."""
     length, width = 6, 8

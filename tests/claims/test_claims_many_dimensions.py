@@ -5,6 +5,7 @@ import math
 import pytest
 import sympy as sp
 import torch
+from claims import decides
 
 from ropebook.symbolic import assert_equal, m, n, rotation
 from ropelib import RotaryEmbedding, apply_rotary, cos_sin, inv_freq, reference
@@ -41,6 +42,7 @@ def test_pairs_of_neighbors_are_complex_numbers_multiplied_by_their_own_phase():
         )
 
 
+@decides("S004-11", "S004-13")
 @pytest.mark.parametrize("d", [4, 64, 128])
 def test_frequencies_are_powers_of_the_base_counted_from_0_or_from_1(d):
     """True, counted from 0 or from 1; imprecise where one theta serves all pairs."""
@@ -171,6 +173,7 @@ def test_orthogonal_keeps_lengths_and_does_not_save_rounded_angles():
     assert (rounded.double().cos() - exact).abs().max() > 1
 
 
+@decides("S003-15")
 def test_rotating_the_dimensions_two_by_two_is_not_enough_without_speeds_of_their_own():
     """False: one angle for all pairs makes one hand of them."""
     same, own = torch.ones(32).double(), inv_freq(64)

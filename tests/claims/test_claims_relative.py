@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 import torch
 import transformers
+from claims import decides
 from torch.nn.functional import elu, scaled_dot_product_attention
 from torch.utils.flop_counter import FlopCounterMode
 from transformers.models.bloom.modeling_bloom import build_alibi_tensor
@@ -100,6 +101,7 @@ def test_sinusoidal_codes_are_relative_until_they_are_projected(world):
     assert change_by_a_push(Sinusoidal(DIM), world) > 1e-3
 
 
+@decides("S004-3")
 def test_of_absolute_codes_the_learned_ones_have_no_relative_structure():
     """Imprecise: 'hardly express relative distance'. Nothing ties a table's rows; they may be."""
     torch.manual_seed(0)
@@ -240,6 +242,7 @@ def test_the_added_work_is_of_the_order_of_attention_with_very_different_factors
     assert work(TransformerXL(HEADS, dim)) > 2 * plain
 
 
+@decides("S004-4")
 def test_some_relative_encodings_are_simple():
     """Depends: 'complex to implement and slow'. ALiBi's bias is two lines."""
     lines = inspect.getsource(Alibi.score_bias).split('"""')[-1].strip().splitlines()
@@ -442,6 +445,7 @@ def test_debertas_paper_and_code_read_the_third_term_the_two_ways_round(as_relea
             assert torch.allclose(bias[0, i, j], term)
 
 
+@decides("S004-5")
 def test_rope_is_applied_place_by_place_and_heard_as_distance(world):
     """True: absolute in form, relative in effect, no parameters.
 

@@ -5,6 +5,7 @@ import math
 
 import pytest
 import torch
+from claims import decides
 from torch.nn import functional as F
 
 from ropebook.experiments.transformer import Layer, Transformer
@@ -61,6 +62,7 @@ def formula(q, k, v):
     return torch.tensor(rows, dtype=torch.float64)
 
 
+@decides("S004-1")
 def test_without_a_mask_attention_cannot_tell_orders_apart_and_with_one_it_can():
     """Depends: "self-attention is unordered, ignores positions".
 
