@@ -274,10 +274,11 @@ def turn(x: torch.Tensor) -> Tuple[torch.Tensor, torch.Tensor]:
     return x, x
 get_type_hints(turn)
 """
+    imports = "import torch\nfrom typing import Tuple\n"
     right = {"torch": torch, "Tuple": tuple}
-    names = {"get_type_hints": typing.get_type_hints}
-    assert names_missing_in(functions, names, right) == ["torch", "Tuple"]
-    assert names_missing_in("import torch\nfrom typing import Tuple\n" + functions, names, {}) == []
+    for code, missing in ((functions, [*right]), (imports + functions, [])):
+        names = {"get_type_hints": typing.get_type_hints}
+        assert names_missing_in(code, names, right) == missing
 
 
 @decides("S002-44")
