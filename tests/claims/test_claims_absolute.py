@@ -6,6 +6,7 @@ import math
 import pytest
 import sympy as sp
 import torch
+from claims import decides
 
 from ropebook.symbolic import assert_equal, m, n, rotation, theta
 from ropelib.encodings import (
@@ -55,6 +56,7 @@ def test_the_code_is_a_sine_and_a_cosine_per_pair_of_one_frequency(d):
             assert math.isclose(code[2 * i + 1], math.cos(angle), abs_tol=1e-10)
 
 
+@decides("S002-9")
 def test_the_dimension_in_the_exponent_leaves_no_pair_and_no_shift():
     """False, with the formula by pair as its control."""
     places = torch.arange(64)
@@ -183,6 +185,7 @@ def test_later_dimensions_are_near_0_and_1_only_for_slow_hands_at_early_places()
     assert share(1000) < 0.05
 
 
+@decides("S002-8")
 def test_the_codes_are_added_to_the_words_and_depend_on_the_place_alone():
     """True; and W is one constant matrix."""
     generator = torch.Generator().manual_seed(0)

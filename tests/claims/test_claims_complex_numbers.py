@@ -78,6 +78,7 @@ def test_the_conjugate_is_the_transpose():
     assert_equal(f(sp.conjugate(z)), f(z).T)
 
 
+@decides("S002-11")
 def test_multiplication_is_the_matrix_times_the_vector():
     """As the sources say."""
     by_matrix = f(z) * sp.Matrix([x, y])
@@ -95,6 +96,7 @@ def test_the_polar_form_has_a_cosine():
         assert_equal(abs(printed) ** 2, r**2)
 
 
+@decides("S002-13")
 @pytest.mark.parametrize(("real", "imaginary"), QUADRANTS)
 def test_the_arctangent_is_the_angle_for_positive_real_parts_only(real, imaginary):
     """The sources say it imprecisely."""
@@ -130,6 +132,7 @@ def test_the_addition_formulas():
     assert_equal(ahead * at, sp.Matrix([sp.sin(i + j), sp.cos(i + j)]))
 
 
+@decides("S002-12", "S002-14")
 def test_multiplication_rotates_and_scales():
     """Imprecise where only the turn is named."""
     polar = r * sp.exp(sp.I * theta)
@@ -148,7 +151,7 @@ def test_neighboring_dimensions_are_read_as_complex_numbers():
     assert pairs.tolist() == [1 + 2j, 3 + 4j]
 
 
-@decides("S003-10", "S004-12")
+@decides("S002-15", "S003-10", "S004-12")
 def test_multiplying_by_a_number_of_length_one_is_the_rotation_matrix():
     """As the sources say."""
     turned = z * sp.exp(sp.I * theta)

@@ -274,6 +274,7 @@ def test_forms_are_equal_up_to_one_permutation(x):
 # ---- source 002 ----
 
 
+@decides("S002-33")
 def test_most_of_the_matrix_is_zero():
     """Two entries in a row of d."""
     matrix = reference.rotation_matrix(3, FREQUENCIES, layout="interleaved")
@@ -331,6 +332,7 @@ def test_an_annotation_that_was_not_imported_stops_the_code():
         exec("def rotate(x) -> Tuple[int, int]: ...", {})
 
 
+@decides("S002-43")
 def test_a_table_that_is_not_sliced(x):
     """Refused for several tokens; for one it broadcasts to as many as the table has."""
     table = torch.complex(*cos_sin(torch.arange(64), FREQUENCIES))

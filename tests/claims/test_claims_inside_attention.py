@@ -86,7 +86,7 @@ def test_the_score_is_that_of_turned_vectors_over_the_root_of_the_width():
     torch.testing.assert_close(scores, torch.tensor(by_matrix).double())
 
 
-@decides("S003-7", "S004-22")
+@decides("S002-18", "S003-7", "S004-22")
 def test_scores_depend_on_content_and_distance():
     """True; of a first layer, whose q and k know no position."""
     q, k = vectors(2)
@@ -439,7 +439,7 @@ def test_sinusoids_are_added_before_the_projection():
     assert not torch.allclose(added_first, encoding.embed(x @ w, AT))
 
 
-@decides("S003-4", "S003-5")
+@decides("S002-19", "S003-4", "S003-5")
 @pytest.mark.parametrize(("m", "n"), [(0, 1), (3, 7), (9, 2)])
 def test_the_complex_forms(m, n):
     """True of products with a conjugate; false without one."""

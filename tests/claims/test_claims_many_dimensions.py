@@ -144,6 +144,7 @@ def test_only_one_transposed_makes_the_product_relative():
     assert sp.simplify(R(m) * R(n) - R(n - m)) != sp.zeros(4)
 
 
+@decides("S002-20", "S002-26", "S002-28")
 def test_one_function_of_place_and_word_with_the_place_as_its_index():
     """Imprecise: the subscript is m, and theta_i is an angle per position."""
     assert R(m).free_symbols == {m, *SPEEDS}
@@ -162,6 +163,7 @@ def test_the_relative_matrix_is_n_minus_m():
     assert sp.simplify(R(m).T * R(n) - R(m - n)) != sp.zeros(4)
 
 
+@decides("S002-32")
 def test_orthogonal_keeps_lengths_and_does_not_save_rounded_angles():
     """Imprecise: norms are kept; angles need float32 or better."""
     x = unit(3, 128)

@@ -461,6 +461,7 @@ def test_rope_is_applied_place_by_place_and_heard_as_distance(world):
     assert torch.allclose(angles[7] - angles[3], angles[57] - angles[53])
 
 
+@decides("S002-1")
 def test_most_decoders_of_the_installed_library_rotate():
     """True: RoPE became the standard of language models."""
     folder = Path(transformers.__file__).parent / "models"

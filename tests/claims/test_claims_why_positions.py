@@ -75,6 +75,7 @@ def test_without_a_mask_attention_cannot_tell_orders_apart_and_with_one_it_can()
     assert sum(same_bag(causal(x[order]), causal(x)) for order in orders) == 1  # the order itself
 
 
+@decides("S002-6")
 def test_attention_is_the_formula_with_the_square_root_of_the_keys_width():
     """True: Attention = softmax(Q K^T / sqrt(d_k)) V, weights row by row."""
     q, k, v = torch.randn(3, LENGTH, 8, dtype=torch.float64).unbind()
@@ -138,6 +139,7 @@ def test_both_families_of_encodings_tell_equal_words_apart_and_nothing_does_not(
         assert torch.allclose(states[0], states[3], atol=1e-5) != apart
 
 
+@decides("S002-2", "S002-3")
 def test_tokens_are_whole_numbers_and_only_their_embeddings_are_vectors():
     """Imprecise: "the sequence of tokens lies in R^(N x d)"; the embeddings do."""
     model = Transformer(9, model_dim=WIDTH, num_heads=2, num_layers=1, encoding=NoPosition())
@@ -148,6 +150,7 @@ def test_tokens_are_whole_numbers_and_only_their_embeddings_are_vectors():
         model(model.embedding(tokens))
 
 
+@decides("S002-4")
 def test_some_encodings_leave_q_k_and_v_alone():
     """Imprecise: "all position encodings construct a function f(q, k, v)"."""
     x, ids = words(), torch.arange(LENGTH)
@@ -182,6 +185,7 @@ def test_a_query_is_made_from_its_own_word_and_position():
     assert not torch.allclose(queries(x + 1, ids)[2], queries(x, ids)[2])
 
 
+@decides("S002-7")
 def test_the_sum_over_n_leaves_one_output_per_query():
     """Imprecise: "o_(m,n) = sum_n a_(m,n) v_n"; after the sum there is no n."""
     q, k = torch.randn(2, LENGTH, 8, dtype=torch.float64).unbind()
@@ -192,6 +196,7 @@ def test_the_sum_over_n_leaves_one_output_per_query():
     torch.testing.assert_close(terms.sum(dim=1), output)
 
 
+@decides("S002-16")
 def test_a_score_knows_no_position_unless_it_is_given_one():
     """Imprecise: "the Transformer captures position information through self-attention".
 

@@ -21,7 +21,7 @@ def test_queries_and_keys_are_linear_maps_of_one_word():
         torch.testing.assert_close(to_q(words), by_matrix)
 
 
-@decides("S003-11", "S003-12")
+@decides("S002-22", "S003-11", "S003-12")
 def test_a_key_turns_as_a_query_does_and_the_score_is_the_product_of_both():
     for vector, place, turn in ((Q, m, TURN_M), (K, n, TURN_N)):
         number = (vector[0] + sp.I * vector[1]) * sp.exp(sp.I * place * theta)
