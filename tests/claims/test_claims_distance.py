@@ -121,7 +121,7 @@ def weights_of(h, back):
     return (waves * h).real.sum(-1).softmax(0)
 
 
-@decides("S004-6")
+@decides("S000-2", "S000-54", "S004-6")
 def test_within_the_trained_length_it_is_excellent_and_beyond_it_is_not():
     """Computable at any length, and not robust there.
 

@@ -111,10 +111,11 @@ def test_the_tables_do_not_have_the_dimensions_of_x():
 
 @pytest.mark.parametrize("seq_len", [LENGTH - 1, LENGTH + 1])
 def test_another_seq_len_does_not_run(x, seq_len):
-    """The argument must equal the length of x."""
+    """The argument must equal the length of x; 1 runs, and turns nothing."""
     with pytest.raises(RuntimeError, match="must match"):
         Loop(HEAD_DIM)(x[:, 0], seq_len=seq_len)
     assert torch.equal(Loop(HEAD_DIM)(x[:, 0], seq_len=LENGTH), Loop(HEAD_DIM)(x[:, 0]))
+    assert torch.equal(Loop(HEAD_DIM)(x[:, 0], seq_len=1), x[:, 0]), "one row serves every token"
 
 
 def test_a_step_of_decoding_starts_at_0_again(x):

@@ -62,7 +62,7 @@ def two_layers(encoding, model_dim=16):
 # ---- where it sits ----
 
 
-@decides("S004-7", "S004-8", "S004-28")
+@decides("S000-1", "S004-7", "S004-8", "S004-28")
 def test_it_is_queries_and_keys_that_turn_in_every_layer_and_not_the_embedding():
     """Imprecise: 'embeddings are rotated'. True: queries and keys are, in every layer."""
     encoding = Recorder(8)
