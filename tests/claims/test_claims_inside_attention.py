@@ -72,6 +72,7 @@ def test_it_is_queries_and_keys_that_turn_in_every_layer_and_not_the_embedding()
     assert encoding.turned == [((2, 5, 8), (2, 5, 8))] * 2
 
 
+@decides("S000-31")
 def test_the_score_is_that_of_turned_vectors_over_the_root_of_the_width():
     """Both q and k are turned, and score = q . k / sqrt(d_k)."""
     q, k = vectors(2)
@@ -86,7 +87,7 @@ def test_the_score_is_that_of_turned_vectors_over_the_root_of_the_width():
     torch.testing.assert_close(scores, torch.tensor(by_matrix).double())
 
 
-@decides("S003-7", "S004-22")
+@decides("S000-18", "S003-7", "S004-22")
 def test_scores_depend_on_content_and_distance():
     """True; of a first layer, whose q and k know no position."""
     q, k = vectors(2)
@@ -100,7 +101,7 @@ def test_scores_depend_on_content_and_distance():
     torch.testing.assert_close(here, torch.tensor(by_distance).double())
 
 
-@decides("S004-14")
+@decides("S000-37", "S004-14")
 def test_deeper_layers_know_how_far_the_text_has_come():
     """Imprecise: q and k of a second layer carry a place that the mask has told."""
     model = two_layers(Rotary(8))

@@ -29,6 +29,7 @@ def unit(seed, *shape):
     return torch.randn(*shape, generator=generator, dtype=torch.float64)
 
 
+@decides("S000-29")
 def test_pairs_of_neighbors_are_complex_numbers_multiplied_by_their_own_phase():
     """As the sources say."""
     x = unit(0, 4)
@@ -42,7 +43,7 @@ def test_pairs_of_neighbors_are_complex_numbers_multiplied_by_their_own_phase():
         )
 
 
-@decides("S004-11", "S004-13")
+@decides("S000-26", "S004-11", "S004-13")
 @pytest.mark.parametrize("d", [4, 64, 128])
 def test_frequencies_are_powers_of_the_base_counted_from_0_or_from_1(d):
     """True, counted from 0 or from 1; imprecise where one theta serves all pairs."""
@@ -56,6 +57,7 @@ def test_frequencies_are_powers_of_the_base_counted_from_0_or_from_1(d):
     torch.testing.assert_close(7 * inv_freq(d), torch.tensor(angles, dtype=torch.float64))
 
 
+@decides("S000-27")
 def test_the_width_in_the_formula_is_the_heads():
     """Imprecise: d is the width of a head, or of the part that rotates."""
     of_head, of_embedding = inv_freq(64), inv_freq(768)[:32]
@@ -76,6 +78,7 @@ def test_an_odd_head_may_rotate_an_even_part():
         RotaryEmbedding(head_dim=5, layout="half")
 
 
+@decides("S000-30", "S000-65")
 def test_the_matrix_is_block_diagonal_and_one_block_tells_the_rest():
     """As the sources say."""
     for frequencies in (inv_freq(4), inv_freq(8)):
@@ -95,6 +98,17 @@ def test_positions_may_be_any_real_numbers():
     torch.testing.assert_close(here, there)
 
 
+@decides(
+    "S000-33",
+    "S000-34",
+    "S000-35",
+    "S000-36",
+    "S000-67",
+    "S000-68",
+    "S000-69",
+    "S000-78",
+    "S000-80",
+)
 def test_the_laws_of_the_block_diagonal_matrix():
     """As the sources say."""
     assert_equal(R(m).T * R(m), sp.eye(4))
