@@ -141,6 +141,7 @@ def test_within_the_trained_length_it_is_excellent_and_beyond_it_is_not():
     assert torch.isfinite(cos).all() and torch.isfinite(sin).all()
 
 
+@decides("S000-58")
 def test_large_angles_lose_nothing():
     """False: a turn can be turned back; what is new are angles of slow pairs."""
     x = torch.randn(1, HEAD_DIM, generator=generator(), dtype=torch.float64)

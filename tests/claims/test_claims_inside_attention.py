@@ -151,6 +151,7 @@ def test_matrices_that_commute_with_the_turns_have_one_complex_number_per_pair()
     assert HEAD_DIM**2 - torch.linalg.matrix_rank(commutes) == HEAD_DIM
 
 
+@decides("S000-56")
 def test_a_layer_takes_it_without_other_changes():
     """True: the same layer with and without it, and no parameter more."""
     plain, rotary = two_layers(NoPosition()), two_layers(Rotary(8))
@@ -185,7 +186,7 @@ def test_some_layers_of_some_models_do_not_turn():
     assert [i for i, turns in enumerate(config.no_rope_layers) if not turns][:2] == [3, 7]
 
 
-@decides("S004-20", "S004-39")
+@decides("S000-60", "S004-20", "S004-39")
 @pytest.mark.parametrize("family", ["llama", "stablelm", "phi3"])
 def test_known_models_turn_queries_and_keys_only(family):
     """True: LLaMA, StableLM and Phi-3 do not turn values."""

@@ -65,6 +65,7 @@ def test_the_width_in_the_formula_is_the_heads():
     torch.testing.assert_close(RotaryEmbedding(head_dim=64, layout="half").inv_freq, of_head)
 
 
+@decides("S000-57")
 def test_an_odd_head_may_rotate_an_even_part():
     """Imprecise: the rotating part of each head is even, nothing else need be."""
     rotary = RotaryEmbedding(head_dim=5, rotary_dim=4, layout="half")
@@ -89,6 +90,7 @@ def test_the_matrix_is_block_diagonal_and_one_block_tells_the_rest():
         assert torch.equal(matrix, torch.block_diag(*blocks))
 
 
+@decides("S000-66")
 def test_positions_may_be_any_real_numbers():
     """Imprecise: p need not be an integer."""
     x, y = unit(2, 2, 8)
@@ -119,6 +121,7 @@ def test_the_laws_of_the_block_diagonal_matrix():
     assert_equal((R(m) * Q).dot(R(n) * K), Q.dot(R(n - m) * K))
 
 
+@decides("S000-70")
 def test_transposing_turns_back_because_it_is_a_turn_and_not_by_definition():
     """Imprecise: R(m)^T = R(-m) is a theorem; for a stretch it is false."""
     stretch = sp.Symbol("lambda", positive=True)
@@ -130,6 +133,7 @@ def test_transposing_turns_back_because_it_is_a_turn_and_not_by_definition():
     assert sp.simplify(stretched(m).T - stretched(-m)) != sp.zeros(2)
 
 
+@decides("S000-71", "S000-72", "S000-73", "S000-74", "S000-75", "S000-76", "S000-77")
 def test_the_four_lines_of_the_appendix_hold_two_pairs_of_slips_that_cancel():
     """The product and its first and last line are true, the four signs between are false."""
     a, b = sp.symbols("a b", real=True)
@@ -152,6 +156,7 @@ def test_the_four_lines_of_the_appendix_hold_two_pairs_of_slips_that_cancel():
     )
 
 
+@decides("S000-79")
 def test_only_one_transposed_makes_the_product_relative():
     """The sources say it imprecisely."""
     assert_equal(R(m) * R(n), R(m + n))
