@@ -45,6 +45,7 @@ def spread(values):
     return float(values.max() - values.min())
 
 
+@decides("S000-9")
 @pytest.mark.parametrize("d", [4, 64, 512])
 def test_the_code_is_a_sine_and_a_cosine_per_pair_of_one_frequency(d):
     """True; but i counts pairs, not dimensions."""
@@ -56,7 +57,7 @@ def test_the_code_is_a_sine_and_a_cosine_per_pair_of_one_frequency(d):
             assert math.isclose(code[2 * i + 1], math.cos(angle), abs_tol=1e-10)
 
 
-@decides("S002-9")
+@decides("S000-10", "S002-9")
 def test_the_dimension_in_the_exponent_leaves_no_pair_and_no_shift():
     """False, with the formula by pair as its control."""
     places = torch.arange(64)
@@ -77,6 +78,7 @@ def test_the_dimension_in_the_exponent_stretches_the_wavelengths_almost_to_the_s
     assert 10_000 ** (2 * 511 / 512) > 9e7
 
 
+@decides("S000-11")
 @pytest.mark.parametrize(
     ("d", "least"), [(2, 1e-5), (8, 0.6), (32, 1.1), (128, 1.9)], ids=lambda x: str(x)
 )
@@ -143,6 +145,7 @@ def test_moving_on_is_one_linear_map_of_turns():
     assert torch.allclose(moved, codes(places + 37), atol=1e-11)
 
 
+@decides("S000-12")
 def test_bare_codes_know_the_distance_and_projected_ones_lose_the_guarantee():
     """Imprecise: codes do know distances, implicitly."""
     code = codes(torch.arange(128))
@@ -165,6 +168,7 @@ def test_the_dot_product_fades_on_average_and_has_no_limit():
     assert likeness(169_646, 8) > 0.99999
 
 
+@decides("S000-14")
 def test_sinusoids_are_defined_everywhere_and_a_table_is_not():
     """A table ends; that sinusoids end too is false. What a model does with them is open."""
     anywhere = torch.tensor([2.5, -3.0, 1e7])
@@ -185,7 +189,7 @@ def test_later_dimensions_are_near_0_and_1_only_for_slow_hands_at_early_places()
     assert share(1000) < 0.05
 
 
-@decides("S002-8")
+@decides("S000-8", "S002-8")
 def test_the_codes_are_added_to_the_words_and_depend_on_the_place_alone():
     """True; and W is one constant matrix."""
     generator = torch.Generator().manual_seed(0)

@@ -143,7 +143,7 @@ def test_multiplication_rotates_and_scales():
         assert_equal(f(polar).T * f(polar), sp.eye(2))  # what a rotation would do
 
 
-@decides("S003-8")
+@decides("S000-23", "S003-8")
 def test_neighboring_dimensions_are_read_as_complex_numbers():
     """As the sources say."""
     vector = torch.tensor([1.0, 2.0, 3.0, 4.0])
@@ -151,7 +151,7 @@ def test_neighboring_dimensions_are_read_as_complex_numbers():
     assert pairs.tolist() == [1 + 2j, 3 + 4j]
 
 
-@decides("S002-15", "S003-10", "S004-12")
+@decides("S000-24", "S000-25", "S002-15", "S003-10", "S004-12")
 def test_multiplying_by_a_number_of_length_one_is_the_rotation_matrix():
     """As the sources say."""
     turned = z * sp.exp(sp.I * theta)

@@ -58,6 +58,7 @@ def test_the_inner_product_of_codes_has_no_limit():
     assert cosine_mean(inv_freq(8), torch.tensor(1_966_637)) > 0.999999
 
 
+@decides("S000-22", "S000-53")
 def test_scores_change_with_distance_and_only_with_distance():
     """True: for given q and k the score is a function of n - m."""
     q, k = torch.randn(2, 1, HEAD_DIM, generator=generator(), dtype=torch.float64)
@@ -87,6 +88,7 @@ def test_deeper_contents_still_carry_where_they_stand():
     assert beside.max() - beside.min() > 0.1
 
 
+@decides("S000-38")
 @pytest.mark.parametrize("wanted", ["three back", "the first"])
 def test_whether_relative_or_absolute_matters_depends_on_the_task(wanted):
     """Unverified: one task needs the distance, another the place."""
@@ -121,7 +123,7 @@ def weights_of(h, back):
     return (waves * h).real.sum(-1).softmax(0)
 
 
-@decides("S004-6")
+@decides("S000-2", "S000-54", "S004-6")
 def test_within_the_trained_length_it_is_excellent_and_beyond_it_is_not():
     """Computable at any length, and not robust there.
 
@@ -139,6 +141,7 @@ def test_within_the_trained_length_it_is_excellent_and_beyond_it_is_not():
     assert torch.isfinite(cos).all() and torch.isfinite(sin).all()
 
 
+@decides("S000-58")
 def test_large_angles_lose_nothing():
     """False: a turn can be turned back; what is new are angles of slow pairs."""
     x = torch.randn(1, HEAD_DIM, generator=generator(), dtype=torch.float64)

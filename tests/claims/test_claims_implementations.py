@@ -76,6 +76,7 @@ class Loop(torch.nn.Module):
 # ---- source 000 ----
 
 
+@decides("S000-43")
 def test_the_frequencies_are_the_buffer_that_it_describes():
     """1 / base ** (2i / dim), base 10000, a buffer."""
     module = Loop(HEAD_DIM)
@@ -83,24 +84,28 @@ def test_the_frequencies_are_the_buffer_that_it_describes():
     assert torch.allclose(module.frequencies.double(), FREQUENCIES, rtol=1e-6)
 
 
+@decides("S000-44", "S000-50")
 def test_without_heads_the_loop_is_rope(x):
     """(batch, seq_len, dim) is rotated, in the small example too."""
     assert torch.allclose(Loop(HEAD_DIM)(x[:, 0]), oracle(x[:, 0]), atol=1e-6)
     assert Loop(4)(torch.randn(1, 3, 4)).shape == (1, 3, 4)
 
 
+@decides("S000-45")
 def test_an_odd_width_does_not_run():
     """`dim` must be even."""
     with pytest.raises((IndexError, RuntimeError)):
         Loop(5)(torch.randn(1, 3, 5))
 
 
+@decides("S000-46")
 def test_the_maximum_length_has_no_effect(x):
     """Any length runs, whatever max_position_embeddings says."""
     assert torch.equal(Loop(HEAD_DIM, max_position_embeddings=2)(x[:1]), Loop(HEAD_DIM)(x[:1]))
     assert Loop(HEAD_DIM, 16)(torch.randn(1, 40, HEAD_DIM)).shape == (1, 40, HEAD_DIM)
 
 
+@decides("S000-47")
 def test_the_tables_do_not_have_the_dimensions_of_x():
     """(batch, seq_len, dim / 2), not "the same as x"; broadcasting serves any rank."""
     x4 = torch.randn(2, 3, LENGTH, HEAD_DIM)
@@ -109,14 +114,17 @@ def test_the_tables_do_not_have_the_dimensions_of_x():
         assert torch.allclose(pair_by_pair(x_, COS[None], SIN[None]), oracle(x_), atol=1e-6)
 
 
+@decides("S000-48")
 @pytest.mark.parametrize("seq_len", [LENGTH - 1, LENGTH + 1])
 def test_another_seq_len_does_not_run(x, seq_len):
-    """The argument must equal the length of x."""
+    """The argument must equal the length of x; 1 runs, and turns nothing."""
     with pytest.raises(RuntimeError, match="must match"):
         Loop(HEAD_DIM)(x[:, 0], seq_len=seq_len)
     assert torch.equal(Loop(HEAD_DIM)(x[:, 0], seq_len=LENGTH), Loop(HEAD_DIM)(x[:, 0]))
+    assert torch.equal(Loop(HEAD_DIM)(x[:, 0], seq_len=1), x[:, 0]), "one row serves every token"
 
 
+@decides("S000-49")
 def test_a_step_of_decoding_starts_at_0_again(x):
     """Positions come from the length of the input, so a new token is not turned.
 
@@ -137,6 +145,7 @@ def test_a_step_of_decoding_starts_at_0_again(x):
     assert diagnose(right, decode=from_zero, max_position=256).codes == ("decode-restarts-at-zero",)
 
 
+@decides("S000-51", "S000-52")
 def test_the_example_with_heads_crashes_as_printed():
     """Both q and k of (2, 8, 10, 64) crash; once repaired, scores are (2, 8, 10, 10).
 
@@ -174,6 +183,7 @@ def test_an_attention_takes_it_without_a_change(x):
 # ---- source 001 ----
 
 
+@decides("S000-59")
 def test_the_elementwise_form_is_the_matrix(x):
     """Cosines twice each, partners with a minus on the firsts."""
     cos, sin = (t.repeat_interleave(2, dim=-1) for t in (COS, SIN))
@@ -197,6 +207,7 @@ def test_the_last_axis_is_the_head(x):
         neighbors(x, *wide, zipped)
 
 
+@decides("S000-28")
 def test_cosines_stand_at_odd_places_of_the_sinusoid(x):
     """Tables hold sin at 0, 2, ..; cos at 1, 3, .."""
     from ropelib.encodings import sinusoids

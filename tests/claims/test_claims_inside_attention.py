@@ -62,7 +62,7 @@ def two_layers(encoding, model_dim=16):
 # ---- where it sits ----
 
 
-@decides("S004-7", "S004-8", "S004-28")
+@decides("S000-1", "S004-7", "S004-8", "S004-28")
 def test_it_is_queries_and_keys_that_turn_in_every_layer_and_not_the_embedding():
     """Imprecise: 'embeddings are rotated'. True: queries and keys are, in every layer."""
     encoding = Recorder(8)
@@ -72,6 +72,7 @@ def test_it_is_queries_and_keys_that_turn_in_every_layer_and_not_the_embedding()
     assert encoding.turned == [((2, 5, 8), (2, 5, 8))] * 2
 
 
+@decides("S000-31")
 def test_the_score_is_that_of_turned_vectors_over_the_root_of_the_width():
     """Both q and k are turned, and score = q . k / sqrt(d_k)."""
     q, k = vectors(2)
@@ -86,7 +87,7 @@ def test_the_score_is_that_of_turned_vectors_over_the_root_of_the_width():
     torch.testing.assert_close(scores, torch.tensor(by_matrix).double())
 
 
-@decides("S002-18", "S003-7", "S004-22")
+@decides("S000-18", "S002-18", "S003-7", "S004-22")
 def test_scores_depend_on_content_and_distance():
     """True; of a first layer, whose q and k know no position."""
     q, k = vectors(2)
@@ -100,7 +101,7 @@ def test_scores_depend_on_content_and_distance():
     torch.testing.assert_close(here, torch.tensor(by_distance).double())
 
 
-@decides("S004-14")
+@decides("S000-37", "S004-14")
 def test_deeper_layers_know_how_far_the_text_has_come():
     """Imprecise: q and k of a second layer carry a place that the mask has told."""
     model = two_layers(Rotary(8))
@@ -150,6 +151,7 @@ def test_matrices_that_commute_with_the_turns_have_one_complex_number_per_pair()
     assert HEAD_DIM**2 - torch.linalg.matrix_rank(commutes) == HEAD_DIM
 
 
+@decides("S000-56")
 def test_a_layer_takes_it_without_other_changes():
     """True: the same layer with and without it, and no parameter more."""
     plain, rotary = two_layers(NoPosition()), two_layers(Rotary(8))
@@ -184,7 +186,7 @@ def test_some_layers_of_some_models_do_not_turn():
     assert [i for i, turns in enumerate(config.no_rope_layers) if not turns][:2] == [3, 7]
 
 
-@decides("S004-20", "S004-39")
+@decides("S000-60", "S004-20", "S004-39")
 @pytest.mark.parametrize("family", ["llama", "stablelm", "phi3"])
 def test_known_models_turn_queries_and_keys_only(family):
     """True: LLaMA, StableLM and Phi-3 do not turn values."""

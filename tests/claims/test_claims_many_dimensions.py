@@ -29,6 +29,7 @@ def unit(seed, *shape):
     return torch.randn(*shape, generator=generator, dtype=torch.float64)
 
 
+@decides("S000-29")
 def test_pairs_of_neighbors_are_complex_numbers_multiplied_by_their_own_phase():
     """As the sources say."""
     x = unit(0, 4)
@@ -42,7 +43,7 @@ def test_pairs_of_neighbors_are_complex_numbers_multiplied_by_their_own_phase():
         )
 
 
-@decides("S004-11", "S004-13")
+@decides("S000-26", "S004-11", "S004-13")
 @pytest.mark.parametrize("d", [4, 64, 128])
 def test_frequencies_are_powers_of_the_base_counted_from_0_or_from_1(d):
     """True, counted from 0 or from 1; imprecise where one theta serves all pairs."""
@@ -56,6 +57,7 @@ def test_frequencies_are_powers_of_the_base_counted_from_0_or_from_1(d):
     torch.testing.assert_close(7 * inv_freq(d), torch.tensor(angles, dtype=torch.float64))
 
 
+@decides("S000-27")
 def test_the_width_in_the_formula_is_the_heads():
     """Imprecise: d is the width of a head, or of the part that rotates."""
     of_head, of_embedding = inv_freq(64), inv_freq(768)[:32]
@@ -63,6 +65,7 @@ def test_the_width_in_the_formula_is_the_heads():
     torch.testing.assert_close(RotaryEmbedding(head_dim=64, layout="half").inv_freq, of_head)
 
 
+@decides("S000-57")
 def test_an_odd_head_may_rotate_an_even_part():
     """Imprecise: the rotating part of each head is even, nothing else need be."""
     rotary = RotaryEmbedding(head_dim=5, rotary_dim=4, layout="half")
@@ -76,6 +79,7 @@ def test_an_odd_head_may_rotate_an_even_part():
         RotaryEmbedding(head_dim=5, layout="half")
 
 
+@decides("S000-30", "S000-65")
 def test_the_matrix_is_block_diagonal_and_one_block_tells_the_rest():
     """As the sources say."""
     for frequencies in (inv_freq(4), inv_freq(8)):
@@ -86,6 +90,7 @@ def test_the_matrix_is_block_diagonal_and_one_block_tells_the_rest():
         assert torch.equal(matrix, torch.block_diag(*blocks))
 
 
+@decides("S000-66")
 def test_positions_may_be_any_real_numbers():
     """Imprecise: p need not be an integer."""
     x, y = unit(2, 2, 8)
@@ -95,6 +100,17 @@ def test_positions_may_be_any_real_numbers():
     torch.testing.assert_close(here, there)
 
 
+@decides(
+    "S000-33",
+    "S000-34",
+    "S000-35",
+    "S000-36",
+    "S000-67",
+    "S000-68",
+    "S000-69",
+    "S000-78",
+    "S000-80",
+)
 def test_the_laws_of_the_block_diagonal_matrix():
     """As the sources say."""
     assert_equal(R(m).T * R(m), sp.eye(4))
@@ -105,6 +121,7 @@ def test_the_laws_of_the_block_diagonal_matrix():
     assert_equal((R(m) * Q).dot(R(n) * K), Q.dot(R(n - m) * K))
 
 
+@decides("S000-70")
 def test_transposing_turns_back_because_it_is_a_turn_and_not_by_definition():
     """Imprecise: R(m)^T = R(-m) is a theorem; for a stretch it is false."""
     stretch = sp.Symbol("lambda", positive=True)
@@ -116,6 +133,7 @@ def test_transposing_turns_back_because_it_is_a_turn_and_not_by_definition():
     assert sp.simplify(stretched(m).T - stretched(-m)) != sp.zeros(2)
 
 
+@decides("S000-71", "S000-72", "S000-73", "S000-74", "S000-75", "S000-76", "S000-77")
 def test_the_four_lines_of_the_appendix_hold_two_pairs_of_slips_that_cancel():
     """The product and its first and last line are true, the four signs between are false."""
     a, b = sp.symbols("a b", real=True)
@@ -138,6 +156,7 @@ def test_the_four_lines_of_the_appendix_hold_two_pairs_of_slips_that_cancel():
     )
 
 
+@decides("S000-79")
 def test_only_one_transposed_makes_the_product_relative():
     """The sources say it imprecisely."""
     assert_equal(R(m) * R(n), R(m + n))

@@ -445,7 +445,7 @@ def test_debertas_paper_and_code_read_the_third_term_the_two_ways_round(as_relea
             assert torch.allclose(bias[0, i, j], term)
 
 
-@decides("S004-5")
+@decides("S000-21", "S004-5")
 def test_rope_is_applied_place_by_place_and_heard_as_distance(world):
     """True: absolute in form, relative in effect, no parameters.
 

@@ -62,7 +62,7 @@ def formula(q, k, v):
     return torch.tensor(rows, dtype=torch.float64)
 
 
-@decides("S004-1")
+@decides("S000-3", "S004-1")
 def test_without_a_mask_attention_cannot_tell_orders_apart_and_with_one_it_can():
     """Depends: "self-attention is unordered, ignores positions".
 
@@ -75,7 +75,7 @@ def test_without_a_mask_attention_cannot_tell_orders_apart_and_with_one_it_can()
     assert sum(same_bag(causal(x[order]), causal(x)) for order in orders) == 1  # the order itself
 
 
-@decides("S002-6")
+@decides("S000-4", "S002-6")
 def test_attention_is_the_formula_with_the_square_root_of_the_keys_width():
     """True: Attention = softmax(Q K^T / sqrt(d_k)) V, weights row by row."""
     q, k, v = torch.randn(3, LENGTH, 8, dtype=torch.float64).unbind()
@@ -87,6 +87,7 @@ def test_attention_is_the_formula_with_the_square_root_of_the_keys_width():
     assert not torch.allclose(formula(2 * q, k, v), output)
 
 
+@decides("S000-5")
 def test_shuffled_words_change_the_list_of_outputs_and_not_its_mean():
     """False: "if the words are shuffled, the output does not change".
 
@@ -104,6 +105,7 @@ def layer_pair(x, shuffle):
     return one(x), one(x[shuffle])
 
 
+@decides("S000-6")
 @pytest.mark.parametrize(("causal", "same"), [(False, True), (True, False)])
 def test_i_like_you_and_you_like_me(causal, same):
     """Depends: "我喜欢你 and 你喜欢我 cannot be told apart".

@@ -7,6 +7,7 @@ import math
 
 import pytest
 import torch
+from claims import decides
 from torch.nn import functional as F
 
 from ropelib import apply_rotary, cos_sin, inv_freq, reference
@@ -92,6 +93,7 @@ def test_roberta_adds_rows_of_a_learned_table_that_starts_after_the_padding(robe
         roberta(torch.full((1, 11), 5))  # 12 rows, of which two are not for words
 
 
+@decides("S000-62")
 def test_roberta_turns_nothing_inside_attention(roberta):
     """Without its table it knows no order at all; a rotation in its layers would be heard."""
     with torch.no_grad():
