@@ -575,7 +575,10 @@ def test_a_move_does_not_mend_frequencies_that_have_changed():
 
 def test_many_small_moves_in_bfloat16_leave_slow_pairs_where_they_were():
     """A pair that turns by less than half a step between neighbors is rounded back."""
-    frequencies, keys = inv_freq(64), torch.randn(LENGTH, 64).bfloat16()
+    generator = torch.Generator().manual_seed(1)
+    # In [1, 2) neighbors are 2^-7 apart: far more than the slowest pair's 1.3e-4 per token.
+    keys = (1 + torch.rand(LENGTH, 64, generator=generator)).bfloat16()
+    frequencies = inv_freq(64)
     down = torch.full((LENGTH,), -1)
     tables = cos_sin(down, frequencies)
     moved = keys
