@@ -45,7 +45,7 @@ def spread(values):
     return float(values.max() - values.min())
 
 
-@decides("S000-9")
+@decides("S000-9", "S001-3", "S001-4")
 @pytest.mark.parametrize("d", [4, 64, 512])
 def test_the_code_is_a_sine_and_a_cosine_per_pair_of_one_frequency(d):
     """True; but i counts pairs, not dimensions."""
@@ -102,6 +102,7 @@ def test_raw_integers_outgrow_every_word():
     assert torch.allclose(lengths, torch.full_like(lengths, 32**0.5))
 
 
+@decides("S001-10")
 def test_the_binary_table_counts_and_its_lowest_digit_alternates_fastest():
     """As the sources say."""
     table = [bits(place) for place in range(16)]
@@ -110,6 +111,7 @@ def test_the_binary_table_counts_and_its_lowest_digit_alternates_fastest():
     assert changes == [15, 7, 3, 1]
 
 
+@decides("S001-11")
 def test_sinusoids_are_like_the_binary_counter_and_are_not_it():
     """Imprecise: the ratio of periods is 2 there and base ** (2 / d) here."""
     for i in range(4):
@@ -120,6 +122,7 @@ def test_sinusoids_are_like_the_binary_counter_and_are_not_it():
     assert max(abs(math.sin(math.pi * place)) for place in range(1000)) < 1e-12
 
 
+@decides("S001-19")
 def test_neighbors_are_most_alike_among_near_places():
     """True: wherever one stands, one step on is more alike than two or more."""
     products = codes(torch.arange(256), 512) @ codes(torch.arange(256), 512).T
@@ -127,6 +130,7 @@ def test_neighbors_are_most_alike_among_near_places():
         assert products.diagonal(1).min() > products.diagonal(step).max()
 
 
+@decides("S001-33")
 def test_moving_on_is_one_linear_map_of_turns():
     """As the sources say."""
     angles = sp.symbols("i j", real=True)
@@ -145,7 +149,7 @@ def test_moving_on_is_one_linear_map_of_turns():
     assert torch.allclose(moved, codes(places + 37), atol=1e-11)
 
 
-@decides("S000-12")
+@decides("S000-12", "S001-25")
 def test_bare_codes_know_the_distance_and_projected_ones_lose_the_guarantee():
     """Imprecise: codes do know distances, implicitly."""
     code = codes(torch.arange(128))
@@ -158,6 +162,7 @@ def test_bare_codes_know_the_distance_and_projected_ones_lose_the_guarantee():
     assert torch.equal(back.argmax(-1)[3:], torch.arange(125))
 
 
+@decides("S001-26")
 def test_the_dot_product_fades_on_average_and_has_no_limit():
     """The sources say it imprecisely."""
     walk = likeness(torch.arange(2001), 128)
@@ -168,7 +173,7 @@ def test_the_dot_product_fades_on_average_and_has_no_limit():
     assert likeness(169_646, 8) > 0.99999
 
 
-@decides("S000-14")
+@decides("S000-14", "S001-31", "S001-36")
 def test_sinusoids_are_defined_everywhere_and_a_table_is_not():
     """A table ends; that sinusoids end too is false. What a model does with them is open."""
     anywhere = torch.tensor([2.5, -3.0, 1e7])
@@ -177,6 +182,7 @@ def test_sinusoids_are_defined_everywhere_and_a_table_is_not():
         LearnedAbsolute(512, 8).embed(torch.zeros(1, 8), torch.tensor([512]))
 
 
+@decides("S001-30")
 def test_later_dimensions_are_near_0_and_1_only_for_slow_hands_at_early_places():
     """The sources say it imprecisely."""
 
@@ -189,7 +195,7 @@ def test_later_dimensions_are_near_0_and_1_only_for_slow_hands_at_early_places()
     assert share(1000) < 0.05
 
 
-@decides("S000-8", "S002-8")
+@decides("S000-8", "S001-27", "S001-28", "S001-34", "S002-8")
 def test_the_codes_are_added_to_the_words_and_depend_on_the_place_alone():
     """True; and W is one constant matrix."""
     generator = torch.Generator().manual_seed(0)
@@ -213,6 +219,7 @@ def test_adding_costs_one_row_per_word_and_relative_schemes_one_number_per_pair(
         assert "score_bias" in hooks(kind)
 
 
+@decides("S001-12", "S001-18")
 def test_appending_contains_adding_and_needs_more_parameters():
     """As the sources say."""
     generator = torch.Generator().manual_seed(0)
@@ -227,6 +234,7 @@ def test_appending_contains_adding_and_needs_more_parameters():
     assert padded_word @ padded_code == 0
 
 
+@decides("S001-13")
 def test_the_joint_matrix_has_the_rank_of_the_head_at_most():
     """Imprecise; with one head, W is d x d."""
     generator = torch.Generator().manual_seed(0)
@@ -236,6 +244,7 @@ def test_the_joint_matrix_has_the_rank_of_the_head_at_most():
     assert torch.linalg.matrix_rank(to_q.T @ to_k) == 64
 
 
+@decides("S001-14")
 def test_the_score_is_the_sum_of_four_terms():
     """True, with one joint matrix in all four."""
     generator = torch.Generator().manual_seed(0)
@@ -245,6 +254,7 @@ def test_the_score_is_the_sum_of_four_terms():
     assert torch.isclose((x + e) @ joint @ (y + f), sum(four))
 
 
+@decides("S001-16")
 def test_random_directions_are_nearly_orthogonal_and_codes_use_few():
     """True of random ones; trained words are not measured here."""
     generator = torch.Generator().manual_seed(0)
@@ -266,6 +276,7 @@ def test_detr_has_fixed_sines_for_places_and_learns_its_queries():
     assert (BertConfig().max_position_embeddings, GPT2Config().n_positions) == (512, 1024)
 
 
+@decides("S001-37")
 def test_a_table_of_n_rows_gives_n_squared_codes_unless_alpha_is_a_half():
     """Depends: the codes are there; how good a model is with them is not shown."""
     generator = torch.Generator().manual_seed(0)

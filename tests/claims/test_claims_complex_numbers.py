@@ -22,24 +22,28 @@ def f(number):
     return sp.Matrix([[real, -imaginary], [imaginary, real]])
 
 
+@decides("S001-55")
 def test_every_complex_number_is_one_pair_of_real_numbers():
     """As the sources say."""
     assert (sp.re(z), sp.im(z)) == (a, b)
     assert sp.solve([sp.re(z - w), sp.im(z - w)], [c, d]) == {c: a, d: b}
 
 
+@decides("S001-56")
 def test_the_imaginary_part_is_b_and_not_the_unit():
     """The sources say it imprecisely."""
     assert sp.im(z) == b
     assert sp.I not in sp.im(z).atoms()
 
 
+@decides("S001-57")
 def test_sums_and_products_are_as_printed():
     """As the sources say."""
     assert_equal(z + w, (a + c) + (b + d) * sp.I)
     assert_equal(z * w, (a * c - b * d) + (b * c + a * d) * sp.I)
 
 
+@decides("S001-58")
 def test_the_matrices_keep_sums_and_products():
     """True; with the minus in the other corner it is still true, with none it is not."""
     assert_equal(f(z + w), f(z) + f(w))
@@ -53,6 +57,7 @@ def test_the_matrices_keep_sums_and_products():
     ) * without_minus(3 + sp.I)
 
 
+@decides("S001-59", "S001-63")
 def test_the_image_is_what_commutes_with_the_quarter_turn_and_no_more():
     """Imprecise: the whole ring of these matrices, a subring of all 2 x 2."""
     entries = sp.symbols("e:4", real=True)
@@ -65,6 +70,7 @@ def test_the_image_is_what_commutes_with_the_quarter_turn_and_no_more():
     assert sp.solve(list(f(z)), [a, b]) == {a: 0, b: 0}  # one-to-one
 
 
+@decides("S001-60")
 def test_the_determinant_is_the_modulus_squared():
     """The sources say otherwise: false."""
     assert_equal(f(z).det(), abs(z) ** 2)
@@ -73,18 +79,20 @@ def test_the_determinant_is_the_modulus_squared():
     assert sp.solve(sp.Eq(r**2, r), r) == [1]  # besides zero
 
 
+@decides("S001-61")
 def test_the_conjugate_is_the_transpose():
     """As the sources say."""
     assert_equal(f(sp.conjugate(z)), f(z).T)
 
 
-@decides("S002-11")
+@decides("S001-62", "S002-11")
 def test_multiplication_is_the_matrix_times_the_vector():
     """As the sources say."""
     by_matrix = f(z) * sp.Matrix([x, y])
     assert_equal(sp.Matrix([sp.re(z * (x + y * sp.I)), sp.im(z * (x + y * sp.I))]), by_matrix)
 
 
+@decides("S001-64", "S001-65")
 def test_the_polar_form_has_a_cosine():
     """The sources say otherwise: false."""
     polar = r * (sp.cos(theta) + sp.I * sp.sin(theta))
@@ -96,7 +104,7 @@ def test_the_polar_form_has_a_cosine():
         assert_equal(abs(printed) ** 2, r**2)
 
 
-@decides("S002-13")
+@decides("S001-66", "S002-13")
 @pytest.mark.parametrize(("real", "imaginary"), QUADRANTS)
 def test_the_arctangent_is_the_angle_for_positive_real_parts_only(real, imaginary):
     """The sources say it imprecisely."""
@@ -106,7 +114,7 @@ def test_the_arctangent_is_the_angle_for_positive_real_parts_only(real, imaginar
     assert math.isclose(math.atan(imaginary / real), angle) is (real > 0)
 
 
-@decides("S003-9")
+@decides("S001-67", "S003-9")
 def test_euler():
     """As the sources say."""
     assert_equal(sp.exp(sp.I * theta), sp.cos(theta) + sp.I * sp.sin(theta))
@@ -122,6 +130,7 @@ def test_euler_is_where_small_steps_lead():
     assert misses[2] < 1e-5
 
 
+@decides("S001-32")
 def test_the_addition_formulas():
     """As the sources say."""
     i, j = sp.symbols("i j", real=True)
@@ -151,7 +160,7 @@ def test_neighboring_dimensions_are_read_as_complex_numbers():
     assert pairs.tolist() == [1 + 2j, 3 + 4j]
 
 
-@decides("S000-24", "S000-25", "S002-15", "S003-10", "S004-12")
+@decides("S000-24", "S000-25", "S001-71", "S002-15", "S003-10", "S004-12")
 def test_multiplying_by_a_number_of_length_one_is_the_rotation_matrix():
     """As the sources say."""
     turned = z * sp.exp(sp.I * theta)

@@ -88,7 +88,7 @@ def test_deeper_contents_still_carry_where_they_stand():
     assert beside.max() - beside.min() > 0.1
 
 
-@decides("S000-38")
+@decides("S000-38", "S001-39")
 @pytest.mark.parametrize("wanted", ["three back", "the first"])
 def test_whether_relative_or_absolute_matters_depends_on_the_task(wanted):
     """Unverified: one task needs the distance, another the place."""

@@ -183,13 +183,14 @@ def test_an_attention_takes_it_without_a_change(x):
 # ---- source 001 ----
 
 
-@decides("S000-59")
+@decides("S000-59", "S001-74")
 def test_the_elementwise_form_is_the_matrix(x):
     """Cosines twice each, partners with a minus on the firsts."""
     cos, sin = (t.repeat_interleave(2, dim=-1) for t in (COS, SIN))
     assert torch.allclose(x * cos + partners(x) * sin, oracle(x), atol=1e-6)
 
 
+@decides("S001-75")
 def test_the_product_is_entrywise():
     """The tensor product of two columns of d has d * d entries."""
     column = torch.arange(4.0)
@@ -197,6 +198,7 @@ def test_the_product_is_entrywise():
     assert (column * column).numel() == 4
 
 
+@decides("S001-78")
 def test_the_last_axis_is_the_head(x):
     """Tables as wide as the whole model do not fit a head.
 
@@ -207,7 +209,7 @@ def test_the_last_axis_is_the_head(x):
         neighbors(x, *wide, zipped)
 
 
-@decides("S000-28")
+@decides("S000-28", "S001-79")
 def test_cosines_stand_at_odd_places_of_the_sinusoid(x):
     """Tables hold sin at 0, 2, ..; cos at 1, 3, .."""
     from ropelib.encodings import sinusoids
@@ -217,6 +219,7 @@ def test_cosines_stand_at_odd_places_of_the_sinusoid(x):
     assert torch.allclose(table[:, 0::2], SIN, atol=1e-6)
 
 
+@decides("S001-80", "S001-81")
 def test_stacking_makes_the_axis_of_two_the_last(x):
     """(.., D // 2, 2); only that order interleaves when it is flattened."""
     heads_last = x.transpose(1, 2)  # (batch, seq_len, num_heads, head_dim)
@@ -232,6 +235,7 @@ def test_stacking_makes_the_axis_of_two_the_last(x):
     assert diagnose(wrong, max_position=64).codes == ("not-pairwise",)
 
 
+@decides("S001-82")
 def test_turning_the_query_alone_is_no_relative_score(x):
     """The quoted lines turn qw; kw must be turned too."""
     q, k = x
@@ -241,6 +245,7 @@ def test_turning_the_query_alone_is_no_relative_score(x):
     assert not torch.allclose(oracle(q) @ k.mT, oracle(q, later) @ k.mT, atol=0.1)
 
 
+@decides("S001-83", "S001-85")
 def test_the_pairs_count_from_2j(x):
     """(x_2j, x_2j+1); with (x_2j, x_2j-1) the first has no partner."""
     assert torch.allclose(neighbors(x, COS, SIN, zipped), oracle(x), atol=1e-6)
@@ -249,6 +254,7 @@ def test_the_pairs_count_from_2j(x):
     assert not torch.allclose(turned, oracle(x), atol=0.1)
 
 
+@decides("S001-84")
 def test_the_inverted_condition_never_runs(x):
     """Unpacks tables exactly when there are none."""
 
@@ -263,6 +269,7 @@ def test_the_inverted_condition_never_runs(x):
         inverted(x, (COS, SIN))
 
 
+@decides("S001-86")
 def test_the_output_in_halves_is_valid_in_scores_only(x):
     """The same scores, another tensor; mixed or fed on, it is wrong."""
     out = neighbors(x, COS, SIN, piled)
@@ -273,7 +280,7 @@ def test_the_output_in_halves_is_valid_in_scores_only(x):
     assert torch.allclose(back, oracle(x), atol=1e-6)
 
 
-@decides("S004-10")
+@decides("S001-87", "S004-10")
 def test_forms_are_equal_up_to_one_permutation(x):
     """Interleaved and half are conjugate; weights must be converted."""
     seats = {"source": "interleaved", "target": "half"}

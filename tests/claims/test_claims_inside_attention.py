@@ -62,7 +62,7 @@ def two_layers(encoding, model_dim=16):
 # ---- where it sits ----
 
 
-@decides("S000-1", "S004-7", "S004-8", "S004-28")
+@decides("S000-1", "S001-53", "S004-7", "S004-8", "S004-28")
 def test_it_is_queries_and_keys_that_turn_in_every_layer_and_not_the_embedding():
     """Imprecise: 'embeddings are rotated'. True: queries and keys are, in every layer."""
     encoding = Recorder(8)
@@ -87,7 +87,7 @@ def test_the_score_is_that_of_turned_vectors_over_the_root_of_the_width():
     torch.testing.assert_close(scores, torch.tensor(by_matrix).double())
 
 
-@decides("S000-18", "S002-18", "S003-7", "S004-22")
+@decides("S000-18", "S001-54", "S002-18", "S003-7", "S004-22")
 def test_scores_depend_on_content_and_distance():
     """True; of a first layer, whose q and k know no position."""
     q, k = vectors(2)
@@ -422,6 +422,7 @@ def test_it_moves_more_memory_than_adding_codes_once():
 # ---- what is said of formulas ----
 
 
+@decides("S001-68", "S001-70")
 def test_sinusoids_are_relative_by_way_of_a_matrix_and_rope_directly():
     """True: shifted sinusoids change scores, shifted turns do not."""
     x, y = vectors(2)
@@ -441,7 +442,7 @@ def test_sinusoids_are_added_before_the_projection():
     assert not torch.allclose(added_first, encoding.embed(x @ w, AT))
 
 
-@decides("S002-19", "S003-4", "S003-5")
+@decides("S001-72", "S002-19", "S003-4", "S003-5")
 @pytest.mark.parametrize(("m", "n"), [(0, 1), (3, 7), (9, 2)])
 def test_the_complex_forms(m, n):
     """True of products with a conjugate; false without one."""

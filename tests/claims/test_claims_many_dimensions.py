@@ -57,7 +57,7 @@ def test_frequencies_are_powers_of_the_base_counted_from_0_or_from_1(d):
     torch.testing.assert_close(7 * inv_freq(d), torch.tensor(angles, dtype=torch.float64))
 
 
-@decides("S000-27")
+@decides("S000-27", "S001-76")
 def test_the_width_in_the_formula_is_the_heads():
     """Imprecise: d is the width of a head, or of the part that rotates."""
     of_head, of_embedding = inv_freq(64), inv_freq(768)[:32]
@@ -79,7 +79,7 @@ def test_an_odd_head_may_rotate_an_even_part():
         RotaryEmbedding(head_dim=5, layout="half")
 
 
-@decides("S000-30", "S000-65")
+@decides("S000-30", "S000-65", "S001-73")
 def test_the_matrix_is_block_diagonal_and_one_block_tells_the_rest():
     """As the sources say."""
     for frequencies in (inv_freq(4), inv_freq(8)):

@@ -78,6 +78,7 @@ def change_by_a_push(encoding, world, push=1000):
     return max(float((before - after).abs().max().detach()) for before, after in pairs)
 
 
+@decides("S001-38")
 @pytest.mark.parametrize("name", RELATIVE)
 def test_relative_encodings_know_distances_and_no_places(name, world):
     """True: relative encodings consider distances inside attention, not places."""
@@ -117,6 +118,7 @@ def test_of_absolute_codes_the_learned_ones_have_no_relative_structure():
     assert torch.allclose(table.embed(x, torch.arange(2 * LENGTH)), waves), "one of its tables"
 
 
+@decides("S001-44")
 def test_the_score_expands_into_four_terms(world):
     """True: equation 4, the expansion of q_i k_j^T."""
     x, to_q, to_k, _ = world
@@ -126,6 +128,7 @@ def test_the_score_expands_into_four_terms(world):
     assert torch.allclose(whole, sum(terms))
 
 
+@decides("S001-43")
 def test_the_form_called_general_is_that_of_absolute_codes(world):
     """Imprecise: equation 3 is attention with absolute codes, without 1 / sqrt(d)."""
     assert change_by_a_push(Sinusoidal(DIM), world) > 1e-3
@@ -143,6 +146,7 @@ def test_without_position_vectors_the_content_term_is_left(world):
     assert torch.allclose(((x + p) @ to_q) @ ((x + p) @ to_k).T, x @ to_q @ to_k.T @ x.T)
 
 
+@decides("S001-46")
 def test_shaws_scores_drop_the_query_position_and_replace_that_of_the_key(world):
     """True: x_i W_Q (x_j W_K + R^K_ij)^T, where R depends on the distance, clipped."""
     torch.manual_seed(0)
@@ -158,6 +162,7 @@ def test_shaws_scores_drop_the_query_position_and_replace_that_of_the_key(world)
     assert torch.allclose(weights, scores.softmax(-1))
 
 
+@decides("S001-47")
 def test_shaws_output_replaces_the_position_of_the_value(world):
     """True: o_i = sum_j a_ij (x_j W_V + R^V_ij)."""
     torch.manual_seed(0)
@@ -168,6 +173,7 @@ def test_shaws_output_replaces_the_position_of_the_value(world):
     assert torch.allclose(output, torch.einsum("hij,hijd->hid", weights, v[:, None] + rows))
 
 
+@decides("S001-48")
 def test_weighting_the_querys_own_value_gives_it_back():
     """Imprecise: 'the weighted sum with v_i' needs v_j."""
     torch.manual_seed(0)
@@ -176,6 +182,7 @@ def test_weighting_the_querys_own_value_gives_it_back():
     assert not torch.allclose(weights @ v, v, atol=0.1)
 
 
+@decides("S001-49")
 def test_a_table_read_with_the_other_sign_is_read_backwards():
     """True as a definition: clip(i - j). Shaw's paper has j - i."""
     torch.manual_seed(0)
@@ -189,6 +196,7 @@ def test_a_table_read_with_the_other_sign_is_read_backwards():
     assert not torch.allclose(bias, backwards, atol=0.01)
 
 
+@decides("S001-50")
 @pytest.mark.parametrize("length", [1, 3, 200])
 def test_clipped_tables_and_sinusoids_of_distances_take_any_length(length):
     """True: p_K and p_V may be learned or sinusoidal, for texts of any length."""
@@ -214,6 +222,7 @@ def conversations(encoding):
     )
 
 
+@decides("S001-51")
 def test_xlnet_t5_and_deberta_are_variations_on_the_four_terms():
     """True: each keeps some of the terms (XLNet those of Transformer-XL)."""
     kept = {name: conversations(RELATIVE[name]()) for name in RELATIVE if name != "rotary"}
@@ -226,6 +235,7 @@ def test_xlnet_t5_and_deberta_are_variations_on_the_four_terms():
     }
 
 
+@decides("S001-40")
 def test_the_added_work_is_of_the_order_of_attention_with_very_different_factors():
     """Depends: order n^2, from nothing to more than attention itself."""
     length, dim = 512, 64
@@ -445,7 +455,7 @@ def test_debertas_paper_and_code_read_the_third_term_the_two_ways_round(as_relea
             assert torch.allclose(bias[0, i, j], term)
 
 
-@decides("S000-21", "S004-5")
+@decides("S000-21", "S001-52", "S004-5")
 def test_rope_is_applied_place_by_place_and_heard_as_distance(world):
     """True: absolute in form, relative in effect, no parameters.
 
@@ -461,7 +471,7 @@ def test_rope_is_applied_place_by_place_and_heard_as_distance(world):
     assert torch.allclose(angles[7] - angles[3], angles[57] - angles[53])
 
 
-@decides("S002-1")
+@decides("S001-42", "S002-1")
 def test_most_decoders_of_the_installed_library_rotate():
     """True: RoPE became the standard of language models."""
     folder = Path(transformers.__file__).parent / "models"
@@ -474,6 +484,7 @@ def test_most_decoders_of_the_installed_library_rotate():
     assert len(alibi) < 0.1 * len(models)
 
 
+@decides("S001-69")
 def test_the_code_is_added_before_the_projection(world):
     """Imprecise: not q + p_m but W (x + p_m)."""
     x, to_q, to_k, _ = world

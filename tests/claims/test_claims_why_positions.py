@@ -62,7 +62,7 @@ def formula(q, k, v):
     return torch.tensor(rows, dtype=torch.float64)
 
 
-@decides("S000-3", "S004-1")
+@decides("S000-3", "S001-2", "S004-1")
 def test_without_a_mask_attention_cannot_tell_orders_apart_and_with_one_it_can():
     """Depends: "self-attention is unordered, ignores positions".
 
@@ -119,6 +119,7 @@ def test_i_like_you_and_you_like_me(causal, same):
     assert same_bag(model.states(i_like_you), model.states(you_like_me)) == same
 
 
+@decides("S001-1")
 @pytest.mark.parametrize(
     "encoding",
     [
