@@ -127,20 +127,22 @@ def _once_around_in_4096(answer):
     return f"With that base the slowest hand needs {wavelength:,.0f} tokens for a turn."
 
 
-@exercise("two places, one code")
-def _two_places_one_code(answer):
-    one, other = _numbers(answer, 2)
-    if any(place != round(place) or not 0 <= place <= 15 for place in (one, other)):
-        return "Places are whole numbers from 0 to 15."
-    if one == other:
-        return "These are one place. Name two."
-    (i, j), (k, h) = divmod(round(one), 4), divmod(round(other), 4)
-    if (i, j) == (h, k):
+@exercise("hand in disguise")
+def _hand_in_disguise(answer):
+    turn = abs(float(answer))
+    if math.isclose(math.cos(turn), 0.5, abs_tol=2e-3):
         return None
-    return (
-        f"Their codes are (u{i} + u{j})/2 and (u{k} + u{h})/2, which differ for most tables. "
-        "Look for a sum that does not notice an exchange."
-    )
+    if turn == 6:
+        return "Six places make a full turn. How many radians is that for one place?"
+    if math.isclose(turn, 60):
+        return "Right, in degrees. The book counts in radians."
+    if math.isclose(turn, 1 / 6):
+        return "That is the share of a full turn, which has 2 pi radians."
+    if turn == 0:
+        return (
+            "A hand that stands still has the same code everywhere; this one changes at each step."
+        )
+    return "After how many places do the same two numbers stand side by side again?"
 
 
 @exercise("two places ahead")

@@ -290,3 +290,105 @@ def test_a_table_of_n_rows_gives_n_squared_codes_unless_alpha_is_a_half():
     assert torch.equal(halves[16 * 5 + 3], halves[16 * 3 + 5])
     with pytest.raises(ValueError, match="not be 1/2"):
         extend_hierarchically(table, alpha=0.5)
+
+
+def eigenvalues_of_the_step(code):
+    """Of the matrix that least squares finds between each place and the next."""
+    step = torch.linalg.lstsq(code[:-1], code[1:]).solution
+    assert torch.allclose(code[:-1] @ step, code[1:], atol=1e-8), "no matrix moves this code"
+    return torch.linalg.eigvals(step)
+
+
+def test_a_bounded_code_that_one_matrix_moves_is_hands_in_some_basis():
+    """The converse of the shift; without each hypothesis there is something else."""
+    generator = torch.Generator().manual_seed(0)
+    places = torch.arange(64)
+    hands = codes(places, 8, 100.0)
+    stands_and_flips = torch.stack([torch.ones(64), 1 - 2.0 * (places % 2)], dim=-1).double()
+    mixed = torch.cat([hands, stands_and_flips], dim=-1) @ torch.randn(
+        10, 10, generator=generator, dtype=torch.float64
+    )
+    found = eigenvalues_of_the_step(mixed)
+    assert torch.allclose(found.abs(), torch.ones(10).double(), atol=1e-6)
+    speeds = [*inv_freq(8, 100).tolist(), 0.0, math.pi]
+    turned = [angle for angle in found.angle().tolist() if angle > -1e-7]
+    for speed in speeds:
+        assert min(abs(angle - speed) for angle in [*turned, 2 * math.pi]) < 1e-6
+
+    fading = torch.cat([hands, 0.9 ** places[:, None].double()], dim=-1)
+    assert math.isclose(eigenvalues_of_the_step(fading).abs().min(), 0.9, rel_tol=1e-6)
+    line = torch.stack([places, torch.ones(64)], dim=-1).double()
+    step = torch.linalg.lstsq(line[:-1], line[1:]).solution
+    assert torch.linalg.matrix_rank(step - torch.eye(2), atol=1e-9) == 1, "a chain, no basis"
+    assert (torch.linalg.matrix_power(step, 1000) > 999).any()
+
+
+def test_no_matrix_moves_the_binary_counter():
+    """A matrix would keep opposites opposite; the carry does not."""
+    table = torch.tensor([bits(place, 7) for place in range(128)]).double() * 2 - 1
+    assert torch.equal(table[120], -table[7]) and not torch.equal(table[121], -table[8])
+    with pytest.raises(AssertionError, match="no matrix moves"):
+        eigenvalues_of_the_step(table)
+    repeated = torch.tensor([bits(place, 7) for place in (0, 128)])
+    assert torch.equal(*repeated), "seven digits: place 128 is place 0 again"
+
+
+def test_what_keeps_the_offset_commutes_with_the_step_if_the_codes_span():
+    """d numbers for distinct speeds between 0 and pi; more where a speed is shared."""
+
+    def free_numbers(speeds):
+        turns = [
+            torch.tensor([[math.cos(s), math.sin(s)], [-math.sin(s), math.cos(s)]]) for s in speeds
+        ]
+        step = torch.block_diag(*turns).double()
+        one = torch.eye(len(step), dtype=torch.float64)
+        commutator = torch.kron(one, step.T.contiguous()) - torch.kron(step, one)
+        return len(step) ** 2 - torch.linalg.matrix_rank(commutator, atol=1e-6).item()
+
+    assert free_numbers([1.0, 0.5, 0.2]) == 6
+    assert free_numbers([1.0, 1.0, 0.2]) == 10
+    assert torch.linalg.matrix_rank(codes(torch.arange(8), 8)) == 8
+
+
+def test_a_random_table_fits_as_many_examples_as_it_has_dimensions():
+    """64 examples exceed 8 dimensions, and 64 dimensions fit them; neither goes on."""
+    generator = torch.Generator().manual_seed(0)
+    for d, fits in ((8, False), (64, True)):
+        table = torch.randn(200, d, generator=generator, dtype=torch.float64)
+        step = torch.linalg.lstsq(table[:64], table[5:69]).solution
+        misses = (table[:-5] @ step - table[5:]).abs().amax(-1)
+        assert bool(misses[:64].max() < 1e-9) == fits
+        assert misses[64] > 1
+
+
+def test_the_authors_code_puts_all_sines_first_and_ends_at_the_base():
+    """fairseq's docstring: "matches the implementation in tensor2tensor", not section 3.5."""
+    from transformers.models.m2m_100.modeling_m2m_100 import M2M100SinusoidalPositionalEmbedding
+
+    table = M2M100SinusoidalPositionalEmbedding.get_embedding(50, 512).double()
+    speeds = 10_000 ** (-torch.arange(256) / 255).double()
+    angles = torch.arange(50)[:, None] * speeds
+    assert torch.allclose(table, torch.cat([angles.sin(), angles.cos()], dim=-1), atol=1e-4)
+    assert math.isclose(1 / speeds[-1], 10_000)
+    assert round(1 / inv_freq(512)[-1].item()) == 9647
+    by_the_paper = sinusoids(torch.arange(50), 512, layout="half", dtype=torch.float64)
+    assert (table - by_the_paper).abs().max() > 0.1
+
+
+def test_the_codes_of_more_places_need_more_directions():
+    """Four fifths are free for 512 places only."""
+    for count, needed in ((512, 109), (2048, 186), (8192, 263)):
+        energy = torch.linalg.svdvals(codes(torch.arange(count), 512)).square().cumsum(0)
+        assert (energy < 0.99 * energy[-1]).sum() + 1 == needed
+
+
+def test_hardly_any_hand_stands_near_0_and_1_at_a_thousand_places():
+    """Sines below 0.1 are not angles below 0.1, nor sines near 0."""
+    counts = {}
+    for place in (10, 100, 1000, 10_000):
+        angles = place * inv_freq(512)
+        sines = angles.sin()
+        counts[place] = [int(held.sum()) for held in (angles < 0.1, sines < 0.1, sines.abs() < 0.1)]
+    assert [row[0] for row in counts.values()] == [127, 63, 0, 0]
+    assert [row[1] for row in counts.values()] == [151, 121, 84, 114]
+    assert [row[2] for row in counts.values()] == [131, 69, 10, 17]

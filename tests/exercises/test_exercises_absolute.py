@@ -41,8 +41,9 @@ RIGHT = [
     ("walk on", by_angles),
     ("once around in 4096", BASE),
     ("once around in 4096", 804),
-    ("two places, one code", (6, 9)),
-    ("two places, one code", {1, 4}),
+    ("hand in disguise", math.pi / 3),
+    ("hand in disguise", -1.047),
+    ("hand in disguise", torch.tensor(5 * math.pi / 3)),
 ]
 WRONG = [
     ("two places ahead", shift_matrix(2, 8), "two places back"),
@@ -86,9 +87,11 @@ WRONG = [
     ("once around in 4096", 4096 ** (64 / 62), "2 pi radians"),
     ("once around in 4096", 10_000, "47,117 tokens"),
     ("once around in 4096", -3, "positive"),
-    ("two places, one code", (5, 5), "one place"),
-    ("two places, one code", (6, 16), "from 0 to 15"),
-    ("two places, one code", (2, 3), "does not notice an exchange"),
+    ("hand in disguise", 6, "one place"),
+    ("hand in disguise", 60, "in degrees"),
+    ("hand in disguise", 1 / 6, "share of a full turn"),
+    ("hand in disguise", 0, "stands still"),
+    ("hand in disguise", 2 * math.pi / 5, "side by side again"),
 ]
 
 
@@ -112,3 +115,14 @@ def test_the_two_printed_codes_allow_one_offset_only():
         if (moved - key).abs().max() < 0.03:
             fitting.append(offset)
     assert fitting == [20]
+
+
+def test_the_disguised_hand_turns_a_sixth_of_the_way_round_at_each_place():
+    step = torch.tensor([[0.0, 1.0], [-1.0, 1.0]]).double()
+    lengths = torch.linalg.eigvals(step).abs()
+    assert torch.allclose(lengths, torch.ones(2).double())
+    sequence = [0, 1]
+    for _ in range(10):
+        sequence.append(sequence[-1] - sequence[-2])
+    assert sequence == [0, 1, 1, 0, -1, -1] * 2
+    assert check("hand in disguise", torch.linalg.eigvals(step).angle().max())
