@@ -114,6 +114,13 @@ def _angle_in_every_quadrant(answer):
         if math.isclose(given, -right, abs_tol=1e-6):
             return f"{where}: is that arrow above the horizontal axis or below?"
         return f"{where}, which is not its angle."
+    small = 1e-8
+    for a, right in ((1.0, small), (-1.0, math.pi)):
+        if not math.isclose(answer(a, small), right, rel_tol=1e-6):
+            return (
+                f"At ({a:g}, {small:g}) you return {float(answer(a, small)):g}. Near 0 the cosine "
+                "hardly changes, so acos cannot see a small angle. The slope can."
+            )
     return None
 
 

@@ -372,7 +372,7 @@ def test_the_authors_code_puts_all_sines_first_and_ends_at_the_base():
     assert math.isclose(1 / speeds[-1], 10_000)
     assert round(1 / inv_freq(512)[-1].item()) == 9647
     by_the_paper = sinusoids(torch.arange(50), 512, layout="half", dtype=torch.float64)
-    assert (table - by_the_paper).abs().max() > 0.1
+    assert (table - by_the_paper).abs().max() > 0.05
 
 
 def test_the_codes_of_more_places_need_more_directions():

@@ -33,6 +33,13 @@ def by_arctangent(a, b):
     return angle + math.pi if b >= 0 else angle - math.pi
 
 
+def by_half_the_angle(a, b):
+    if a >= 0:
+        return 2 * math.atan(b / (math.hypot(a, b) + a))
+    half_a_turn = math.pi if b >= 0 else -math.pi
+    return half_a_turn - 2 * math.atan(b / (math.hypot(a, b) - a))
+
+
 def step(twelfths):
     return cmath.exp(1j * math.pi / 6 * twelfths)
 
@@ -51,7 +58,7 @@ RIGHT = [
     ("turn one onto the other", sp.Rational(3, 5) + sp.Rational(4, 5) * sp.I),
     ("back from a matrix", from_matrix),
     ("back from a matrix", lambda matrix: (from_matrix(matrix).real, from_matrix(matrix).imag)),
-    ("angle in every quadrant", by_arccosine),
+    ("angle in every quadrant", by_half_the_angle),
     ("angle in every quadrant", by_arctangent),
     ("twelve directions", step(5)),
     ("twelve directions", (-0.866, 0.5)),
@@ -97,6 +104,7 @@ WRONG = [
         "outside the range",
     ),
     ("angle in every quadrant", lambda a, b: math.degrees(by_arccosine(a, b)), "in degrees"),
+    ("angle in every quadrant", by_arccosine, "cannot see a small angle"),
     ("angle in every quadrant", lambda a, b: 0.3, "is not its angle"),
     ("angle in every quadrant", lambda a, b: None, "returned None"),
     ("twelve directions", 0.9 * step(5), "spiral inward"),
