@@ -19,6 +19,7 @@ _AXIS = {
     "linecolor": LIGHT_PAGE["line"],
     "zerolinecolor": LIGHT_PAGE["line"],
     "ticks": "",
+    "fixedrange": True,
 }
 _TEMPLATE = go.layout.Template(
     layout={
@@ -26,6 +27,8 @@ _TEMPLATE = go.layout.Template(
         "plot_bgcolor": "rgba(0,0,0,0)",
         "font": {"color": LIGHT_PAGE["ink"], "size": 13},
         "margin": {"l": 56, "r": 16, "t": 32, "b": 48},
+        # A finger on a figure scrolls the page.
+        "dragmode": False,
         "xaxis": _AXIS,
         "yaxis": _AXIS,
     }

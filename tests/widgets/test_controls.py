@@ -4,7 +4,7 @@ import random
 
 import pytest
 from browser import PHONE
-from hands import by_keyboard, by_pointer, by_touch, dead_controls
+from hands import by_keyboard, by_pointer, by_touch, dead_controls, drag
 from oracles import held_by, wrong_readouts
 from scratch import widget_classes
 
@@ -25,6 +25,24 @@ def test_every_control_is_alive_by_pointer(on_scratch, name):
 def test_every_control_is_alive_by_touch_on_a_phone(on_scratch, name):
     widget = on_scratch(name, PHONE, has_touch=True, is_mobile=True)
     assert dead_controls(widget, by_touch) == []
+
+
+def test_a_finger_takes_a_tip_along_and_leaves_the_page_where_it_is(on_scratch):
+    for name in ("rotation_explorer", "complex_product"):
+        widget = on_scratch(name, PHONE, has_touch=True, is_mobile=True)
+        for handle in widget.controls(".rope-handle"):
+            widget.reveal(handle)
+            (x, y), scrolled = widget.center(handle), widget.page.evaluate("scrollY")
+            # Towards the origin, so that the tip stays inside of its circle, and up or down.
+            middle = widget.part(handle).evaluate(
+                "(node) => { const b = node.ownerSVGElement.getBoundingClientRect();"
+                " return [b.x + b.width / 2, b.y + b.height / 2]; }"
+            )
+            to = [x + (middle[0] - x) / 2, y + (middle[1] - y) / 2]
+            drag(widget.page, (x, y), to, touch=True)
+            widget.still()
+            assert widget.center(handle) == pytest.approx(to, abs=1.5), (name, handle)
+            assert widget.page.evaluate("scrollY") == scrolled
 
 
 @pytest.mark.parametrize("name", WIDGETS)

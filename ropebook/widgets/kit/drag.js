@@ -6,6 +6,8 @@ import { clamp, degrees, shorten } from "./math.js";
 // `start(event)` gives what a press takes hold of, `move(event, grip)` moves it, `end(grip)` lets go.
 function grabbable(node, { start, move, end }) {
   let grip = null;
+  // Chromium does not heed touch-action inside a picture, and would scroll the page instead.
+  node.addEventListener("touchstart", (event) => event.preventDefault(), { passive: false });
   node.addEventListener("pointerdown", (event) => {
     if (event.button !== 0) return;
     grip = start(event);
@@ -34,8 +36,6 @@ export function alongKey(key, current, { from, to, step = 1 }) {
 // key; `toValue(event)` says where on the line a pointer is. `onMove(value)` hears of a drag,
 // `onKey(value)` of a key, `onGrab(current)` and `onDrop()` of the beginning and the end of a drag.
 export function dragAlong(node, { range, toValue, onMove, onKey = onMove, onGrab, onDrop }) {
-  // Chromium does not heed touch-action inside a picture, and would scroll the page instead.
-  node.addEventListener("touchstart", (event) => event.preventDefault(), { passive: false });
   grabbable(node, {
     start(event) {
       const { current } = range();
@@ -58,7 +58,6 @@ export function dragAlong(node, { range, toValue, onMove, onKey = onMove, onGrab
 }
 
 // The tip of a vector: drag it, or focus it and use the arrow keys (shift: larger steps).
-// touch-action is none on the handle only, so that the page still scrolls by the picture.
 // `onStep(vector, direction, size)` may say where a key leads instead; null leaves it as it is.
 export function vectorHandle(parent, { name, label, description, maxLength, toPoint, onMove, onStep }) {
   const node = svg(

@@ -192,10 +192,11 @@ function curvePicture(words, limit) {
   function draw({ n, score, reference, error, scores, scoreAt, amplitude }, { width, height }) {
     const { toX, toY, bottom } = axes.resize({ width, height, level: Math.max(1, Math.ceil(amplitude)) });
     const [x, y, right] = [toX(n), toY(score), toY(reference)];
+    const ends = x > width / 2 ? [toX(0) + 2, "start"] : [width - 16, "end"]; // away from the marker
     const place = (value, at) => [toX(at), toY(value)];
     paint([
       path("rope-layout-right", `M${toX(0)} ${right}H${width - 14}`),
-      label("rope-layout-right-label", width - 16, right + (reference > 0 ? -8 : 18), words.right, "end"),
+      label("rope-layout-right-label", ends[0], right + (reference > 0 ? -8 : 18), words.right, ends[1]),
       path("rope-layout-gap", Math.abs(error) > 1e-9 ? `M${x} ${y}V${right}` : ""),
       path("rope-curve", polylinePath(samples.map((at) => place(scoreAt(at), at)))),
       path("rope-curve-dot", dotsPath(scores.map(place), 2.6)),
