@@ -225,7 +225,7 @@ def largest_not_refuted(head_dim, length, largest):
 @pytest.mark.parametrize(
     ("head_dim", "length", "base"),
     [(64, 1536, 1e4), (128, 4096, 1e4), (96, 4096, 1e4), (128, 40_960, 1e6)],
-    ids=["RoFormer", "Llama 2", "Phi-3", "Qwen3"],
+    ids=["RoFormer", "Llama 2", "Phi-3", "Qwen3 at the length of its configuration"],
 )
 def test_no_base_up_to_theirs_keeps_the_sum_positive(head_dim, length, base):
     assert largest_not_refuted(head_dim, length, base) is None
@@ -237,7 +237,7 @@ def test_a_base_that_keeps_the_sum_positive_is_not_refuted():
 
 
 def test_a_base_above_a_good_one_may_fail():
-    """Mistral and Qwen2.5, gpt-oss, Command R: a smaller base grants what theirs does not."""
+    """Mistral, both Qwen, gpt-oss, Command R: a smaller base grants what theirs does not."""
     for head_dim, length, base, smaller in [
         (128, 32_768, 1e6, 629_978.35),
         (64, 4096, 150_000, 100_165),
@@ -245,6 +245,24 @@ def test_a_base_above_a_good_one_may_fail():
     ]:
         assert first_negative_distance(inv_freq(head_dim, base), length) is not None
         assert first_negative_distance(inv_freq(head_dim, smaller), length) is None
+
+
+@pytest.mark.parametrize(
+    ("length", "base", "deepest"),
+    [(1024, 4293.443, 0.12), (8192, 83_764.082, 0.15), (131_072, 4_869_145.302, 0.20)],
+)
+def test_the_line_at_the_end_is_as_high_as_the_wiggles_are_deep(length, base, deepest):
+    """Why the base bound is a growing multiple of L / 0.6165: heads of 128 dimensions."""
+
+    def line(distances):
+        return 1 - (distances.double().log() + 0.5772) / math.log(base)
+
+    at = torch.arange(10, length + 1)
+    depth = (line(at) - cosine_mean(inv_freq(128, base), at)).max()
+    height = line(at[-1])
+    multiple = 0.6165 * base / length
+    assert height == pytest.approx(math.log(0.911 * multiple) / math.log(base), abs=1e-3)
+    assert round(float(depth), 2) == deepest and 1 <= depth / height < 1.2
 
 
 @pytest.mark.parametrize("head_dim", [64, 128])

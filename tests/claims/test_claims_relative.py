@@ -401,6 +401,9 @@ def test_widened_vectors_are_relative_through_features_that_stand_for_the_expone
         assert torch.allclose(product, (q @ k.T).exp(), rtol=0.02)
     before, after = ((elu(q) + 1) @ (elu(k) + 1).T for q, k in (here, there))
     assert (after / before - 1).abs().max() > 0.1
+    for drawn in directions[:1280].split(64):
+        before, after = (performer(q, drawn) @ performer(k, drawn).T for q, k in (here, there))
+        assert (after / before - 1).abs().max() > 0.1, "a single draw notices the push"
 
 
 def test_half_precision_counts_to_256_and_two_columns_hold_a_place():
@@ -409,6 +412,21 @@ def test_half_precision_counts_to_256_and_two_columns_hold_a_place():
     assert first_lost == 257
     parts = torch.stack((places // 256, places % 256), -1).bfloat16()
     assert torch.equal(parts.float() @ torch.tensor([256.0, 1.0]), places.float())
+
+
+def test_alibi_in_half_precision_takes_four_columns_and_two_under_the_softmax():
+    slope, places = 1 / 8, torch.tensor([0, 1, 255, 257, 300, 5001, 60_001])
+    parts = torch.stack((places // 256, places % 256), -1)
+    weights = torch.tensor([256, 1]) * slope
+    ones = torch.ones(len(places), 2)
+    f, g = torch.cat((-weights * parts, ones * weights), -1), torch.cat((ones, parts), -1)
+    f, g = f.bfloat16().double(), g.bfloat16().double()  # as the kernel gets them
+    term = slope * signed_distance(places, places)
+    assert torch.equal(f @ g.T, term.double())
+    by_key = f[:, 2:] @ g[:, 2:].T
+    assert torch.allclose(by_key.softmax(-1), term.double().softmax(-1))
+    one_column = (slope * places).bfloat16().double()
+    assert (one_column - slope * places).abs().max() > 1, "what one column would lose"
 
 
 def test_funnel_transformers_factorized_attention_is_its_relative_one():
