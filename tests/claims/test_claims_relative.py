@@ -12,6 +12,7 @@ import pytest
 import torch
 import transformers
 from claims import decides
+from schemes import HEAD_DIM, HEADS, RELATIVE
 from torch.nn.functional import elu, scaled_dot_product_attention
 from torch.utils.flop_counter import FlopCounterMode
 from transformers.models.bloom.modeling_bloom import build_alibi_tensor
@@ -34,17 +35,9 @@ from ropelib.encodings import (
     t5_bucket,
 )
 
-HEADS, HEAD_DIM, LENGTH = 2, 8, 10
+LENGTH = 10
 DIM = HEADS * HEAD_DIM
 IDS = torch.arange(LENGTH)
-RELATIVE = {
-    "shaw": lambda: Shaw(HEAD_DIM, 4),
-    "transformer_xl": lambda: TransformerXL(HEADS, HEAD_DIM),
-    "t5": lambda: T5Bias(HEADS),
-    "deberta": lambda: Deberta(HEADS, HEAD_DIM, 4),
-    "alibi": lambda: Alibi(HEADS),
-    "rotary": lambda: Rotary(HEAD_DIM),
-}
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ import math
 import pytest
 import torch
 from claims import decides
+from schemes import HEAD_DIM, HEADS, RELATIVE
 from torch.nn.functional import scaled_dot_product_attention
 from torch.utils._python_dispatch import TorchDispatchMode
 from transformers import (
@@ -20,29 +21,15 @@ from transformers import (
 from ropelib import inv_freq, reference
 from ropelib.attention import attend
 from ropelib.encodings import (
-    Alibi,
-    Deberta,
     LearnedAbsolute,
     NoPosition,
-    Rotary,
-    Shaw,
     Sinusoidal,
-    T5Bias,
-    TransformerXL,
     sinusoids,
 )
 
-HEADS, HEAD_DIM, LENGTH = 2, 8, 12
+LENGTH = 12
 DIM = HEADS * HEAD_DIM
 IDS = torch.arange(LENGTH)
-RELATIVE = {
-    "shaw": lambda: Shaw(HEAD_DIM, 4),
-    "transformer_xl": lambda: TransformerXL(HEADS, HEAD_DIM),
-    "t5": lambda: T5Bias(HEADS),
-    "deberta": lambda: Deberta(HEADS, HEAD_DIM, 4),
-    "alibi": lambda: Alibi(HEADS),
-    "rotary": lambda: Rotary(HEAD_DIM),
-}
 
 
 def vectors(*shape):
