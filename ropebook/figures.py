@@ -77,6 +77,7 @@ def change_by_shift(shifts: Sequence[int], changes: Mapping[str, Sequence[float]
     figure.update_layout(
         height=380, showlegend=True, legend={"orientation": "h", "y": 1.02, "yanchor": "bottom"}
     )
+    figure.update_layout(margin_l=76)  # powers are wide
     return figure
 
 
