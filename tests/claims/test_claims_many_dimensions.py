@@ -235,10 +235,11 @@ def test_the_speeds_of_four_dimensions_stand_in_the_pfaffian():
 
 
 def test_no_projections_make_plain_rope_of_a_strange_one_behind_weights():
-    """The mean square of a score, over all directions, is |D_q e^{rG} D_k|^2 up to a factor.
+    """Over even directions the mean square of a score is |D_q e^{rG} D_k|^2 up to a factor.
 
-    Directions are all alike to a projection and a norm, so they cannot change it. Plain RoPE's has
-    waves of speeds 2 theta_0 and 2 theta_1 only, the strange one's four different ones.
+    Plain RoPE's has waves of speeds 2 theta_0 and 2 theta_1 only, the strange one's four different
+    ones. A projection W' = c O W with O orthogonal leaves directions even, and equal scores allow
+    no other; one that stretches them brings the other waves into plain RoPE too.
     """
     position = sp.Symbol("r", real=True)
     signs = [[1, 1, 1, 1], [1, -1, 1, -1], [1, 1, -1, -1], [1, -1, -1, 1]]
@@ -247,45 +248,83 @@ def test_no_projections_make_plain_rope_of_a_strange_one_behind_weights():
     speeds = (1, 5)
     plain = sp.diag(*[rotation(position * speed) for speed in speeds])
 
-    def waves(scores):
-        square = sum(entry**2 for entry in weights * scores * weights)
+    def waves(scores, projection=None):
+        # Axes and their opposites have the second moments of the whole sphere.
+        words = sp.eye(4) if projection is None else projection
+        words = sp.Matrix.hstack(*[words.col(j) / words.col(j).norm() for j in range(4)])
+        square = sum(entry**2 for entry in words.T * weights * scores * weights * words)
         samples = [square.subs(position, sp.pi * j / 16).evalf() for j in range(32)]
         heights = torch.tensor([float(value) for value in samples], dtype=torch.float64)
         return {int(j) for j in (torch.fft.rfft(heights).abs() > 1e-9).nonzero()} - {0}
 
     assert waves(plain) == {2, 10}  # 2 theta_0, 2 theta_1
     assert waves(B * plain * B.T) == {2, 4, 6, 10}  # and the sum and the difference
+    assert waves(plain, 3 * B) == {2, 10}  # c O: the words stay even
+    stretching = sp.Matrix(4, 4, [1, 2, 0, 1, 0, 1, 1, 0, 3, 0, 1, 0, 0, 1, 0, 2])
+    assert waves(plain, stretching) == {2, 4, 6, 10}
     weights = sp.eye(4)
     assert waves(plain) == waves(B * plain * B.T) == set()
 
 
-def test_a_hill_is_the_same_bargain_for_other_draws_of_random_powers():
-    """Width 64, budget 4: 18 percent missed, by others 6 to 13; random speeds miss nine tenths."""
-    back = torch.arange(2048)
-    hill = (-((back / 64) ** 2) / 2).double().exp()
-    prices = torch.logspace(0, -6, 13).double()
+BACK = torch.arange(2048)
+HILL = (-((BACK / 64) ** 2) / 2).double().exp()
 
-    def least_missed(f):
-        angles = back[:, None] * f
-        waves = torch.cat([angles.cos(), angles.sin()], dim=-1)
-        gram, aim = waves.T @ waves, (waves.T @ hill).expand(len(prices), -1)
-        share = torch.full((len(prices), len(f)), 1 / len(f)).double()
-        for _ in range(30):
-            cost = torch.diag_embed((prices[:, None] / share).repeat(1, 2))
-            best = torch.linalg.solve(gram + cost, aim)
-            amplitude = best.unflatten(-1, (2, -1)).norm(dim=-2)
-            budget = amplitude.sum(-1)
-            share = (amplitude / budget[:, None]).clamp(min=1e-9)
-        return budget, (hill - best @ waves.T).norm(dim=-1) / hill.norm()
 
+def waves_of(speeds):
+    angles = BACK[:, None] * speeds[:, None]
+    return torch.cat([angles.cos(), angles.sin()], dim=-1)
+
+
+def share_missed(waves, heights):
+    return (HILL - (waves @ heights[..., None])[..., 0]).norm(dim=-1) / HILL.norm()
+
+
+def least_missed(speeds, budget):
+    """The share of the hill that each row of speeds must miss on the budget."""
+    waves = waves_of(speeds)
+    gram, aim = waves.mT @ waves, HILL @ waves
+    share, price = torch.full_like(speeds, 1 / speeds.shape[-1]), torch.tensor(1e-2).double()
+    for _ in range(150):
+        cost = torch.diag_embed((price / share).repeat(1, 2))
+        best = torch.linalg.solve(gram + cost, aim)
+        amplitude = best.unflatten(-1, (2, -1)).norm(dim=-2)
+        spent = amplitude.sum(-1, keepdim=True)
+        share, price = (amplitude / spent).clamp(min=1e-9), price * spent / budget
+    assert (spent / budget - 1).abs().max() < 0.01
+    return share_missed(waves, best)
+
+
+def test_random_powers_are_a_gamble():
+    """Width 64, budget 4: half of 200 draws miss 7 to 18 percent, the extremes 1 and 45."""
     generator = torch.Generator().manual_seed(0)
-    at_4 = []
-    for _ in range(5):
-        budget, missed = least_missed(10_000.0 ** -torch.rand(32, generator=generator).double())
-        right = int((budget > 4).nonzero()[0])
-        share = (math.log(4) - budget[right - 1].log()) / (budget[right] / budget[right - 1]).log()
-        at_4.append(float(torch.lerp(missed[right - 1], missed[right], share)))
-    this = at_4.pop(1)  # the draw of the chapter
-    assert 0.17 < this < 0.19 and 0.05 < min(at_4) < 0.065 and 0.12 < max(at_4) < 0.135
-    for _ in range(5):
-        assert least_missed(torch.rand(32, generator=generator).double())[1].min() > 0.9
+    _, this = torch.rand(2, 1, 32, generator=generator)  # the draw of the chapter
+    others = torch.rand(4, 50, 32, generator=generator)
+    draws = [10_000.0 ** -u.double() for u in (this, *others)]
+    at_4 = torch.cat([least_missed(speeds, 4) for speeds in draws])
+    assert 0.17 < at_4[0] < 0.19
+    low, lower, upper, high = at_4[1:].quantile(torch.tensor([0, 0.25, 0.75, 1]).double())
+    assert 0.065 < lower < 0.075 and 0.175 < upper < 0.19
+    assert 0.005 < low < 0.015 and 0.44 < high < 0.455
+    geometric = least_missed(inv_freq(64)[None], 4)
+    assert 0.6 < (at_4[1:] > geometric).double().mean() < 0.75  # two in three do worse
+
+
+def test_most_draws_of_random_speeds_miss_nine_tenths_of_a_hill():
+    """At any loudness; but not all draws do."""
+    generator = torch.Generator().manual_seed(0)
+    speeds = torch.rand(100, 32, generator=generator).double()
+    waves = waves_of(speeds)
+    missed = share_missed(waves, torch.linalg.lstsq(waves, HILL.expand(100, -1)).solution)
+    assert 0.75 < (missed > 0.9).double().mean() < 0.95 and missed.min() < 0.8
+
+
+def test_a_hill_needs_hands_of_two_pi_its_width_and_longer():
+    """Width 64: those below 400 tokens are hardly missed, those below 600 alone miss most."""
+    speeds, budget = inv_freq(64), 4
+    whole, without = (
+        least_missed(f[None], budget) for f in (speeds, speeds[wavelength(speeds) > 400])
+    )
+    assert 0.08 < whole < 0.085 and 0.10 < without < 0.11
+    alone = waves_of(speeds[None, wavelength(speeds) < 600])
+    heights = torch.linalg.lstsq(alone, HILL[None]).solution
+    assert share_missed(alone, heights) > 0.85
