@@ -30,7 +30,7 @@ def pytest_configure(config):
         ("book", "looks at the built book"),
         ("notebook", "runs chapters"),
         ("decides", "names claims of the ledger that a test decides"),
-        ("slow", "compiles, or starts other processes, for several seconds"),
+        ("slow", "takes several seconds: what a quick check leaves out"),
     ]:
         config.addinivalue_line("markers", f"{name}: {what}")
     workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))

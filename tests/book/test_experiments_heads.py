@@ -14,6 +14,9 @@ from ropelib.attention import attend
 SMALL = heads.Config(num_symbols=3, model_dim=8, num_steps=2, num_test=16, seeds=(0,))
 
 
+pytestmark = pytest.mark.slow  # trains the model of every seed
+
+
 @pytest.fixture(scope="module")
 def result():
     return heads.run()

@@ -13,6 +13,8 @@ from fontTools.ttLib import TTFont
 
 from ropebook import fonts
 
+pytestmark = pytest.mark.slow  # cuts the fonts, twice
+
 # One page with a widget, code and a figure of Plotly's.
 PAGE = "book/foundations/why_positions.html"
 

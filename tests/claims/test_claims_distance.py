@@ -224,8 +224,12 @@ def largest_not_refuted(head_dim, length, largest):
 
 @pytest.mark.parametrize(
     ("head_dim", "length", "base"),
-    [(64, 1536, 1e4), (128, 4096, 1e4), (96, 4096, 1e4), (128, 40_960, 1e6)],
-    ids=["RoFormer", "Llama 2", "Phi-3", "Qwen3 at the length of its configuration"],
+    [
+        pytest.param(64, 1536, 1e4, id="RoFormer"),
+        pytest.param(128, 4096, 1e4, id="Llama 2"),
+        pytest.param(96, 4096, 1e4, id="Phi-3"),
+        pytest.param(128, 40_960, 1e6, id="Qwen3's configuration", marks=pytest.mark.slow),
+    ],
 )
 def test_no_base_up_to_theirs_keeps_the_sum_positive(head_dim, length, base):
     assert largest_not_refuted(head_dim, length, base) is None

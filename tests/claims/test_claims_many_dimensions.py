@@ -294,6 +294,7 @@ def least_missed(speeds, budget):
     return share_missed(waves, best)
 
 
+@pytest.mark.slow
 def test_random_powers_are_a_gamble():
     """Width 64, budget 4: half of 200 draws miss 7 to 18 percent, the extremes 1 and 45."""
     generator = torch.Generator().manual_seed(0)
