@@ -323,6 +323,25 @@ def test_a_bounded_code_that_one_matrix_moves_is_hands_in_some_basis():
     assert (torch.linalg.matrix_power(step, 1000) > 999).any()
 
 
+def test_a_finite_table_of_independent_rows_is_moved_by_a_matrix():
+    """The converse needs all whole places: this table moves and is not a set of hands."""
+    generator = torch.Generator().manual_seed(0)
+    table = torch.randn(8, 8, generator=generator, dtype=torch.float64)
+    assert torch.linalg.matrix_rank(table) == 8
+    assert (eigenvalues_of_the_step(table).abs() - 1).abs().max() > 0.1
+
+
+def test_a_bounded_code_in_infinitely_many_dimensions_may_have_unbounded_powers():
+    """p_m = e_m / (1 + |m|): one step weighs e_m by (1 + |m|) / (1 + |m + 1|), at most 2."""
+
+    def step(place):
+        return (1 + abs(place)) / (1 + abs(place + 1))
+
+    assert max(step(place) for place in range(-1000, 1000)) == 2
+    for power in (1, 10, 100):
+        assert math.isclose(math.prod(step(place) for place in range(-power, 0)), power + 1)
+
+
 def test_no_matrix_moves_the_binary_counter():
     """A matrix would keep opposites opposite; the carry does not."""
     table = torch.tensor([bits(place, 7) for place in range(128)]).double() * 2 - 1
