@@ -89,16 +89,42 @@ def test_deeper_contents_still_carry_where_they_stand():
 
 
 @decides("S000-38", "S001-39")
-@pytest.mark.parametrize("wanted", ["three back", "the first"])
-def test_whether_relative_or_absolute_matters_depends_on_the_task(wanted):
-    """Unverified: one task needs the distance, another the place."""
-    q = k = torch.ones(1, 40, HEAD_DIM, dtype=torch.float64)
-    cos, sin = cos_sin(torch.tensor([3]), TURNS, dtype=torch.float64)
-    k = 4 * apply_rotary(k, cos.expand(40, -1), sin.expand(40, -1), layout="interleaved")
-    _, weights = attend(Rotary(HEAD_DIM), q, k, k, causal=True)
-    target = {"three back": torch.arange(3, 40) - 3, "the first": torch.zeros(37).long()}[wanted]
-    hit = (weights[0, 3:].argmax(-1) == target).double().mean()
-    assert hit == 1 if wanted == "three back" else hit < 0.1
+def test_whether_relative_or_absolute_matters_depends_on_the_task():
+    """Depends: among words all alike one finds by distance or by place, and not both ways.
+
+    A head of constant query and key goes by distance alone under RoPE; a head whose keys are
+    codes of places, under one query for all, goes by place alone.
+    """
+    ids = torch.arange(40)
+    places = 4 * sinusoids(ids, HEAD_DIM, dtype=torch.float64)
+
+    def log_weights(encoding, q, k):
+        q, k = (x.expand(1, 40, HEAD_DIM) for x in (q, k))
+        return attend(encoding, q, k, k, causal=True)[1][0].log()
+
+    def turned(x, position):
+        cos, sin = cos_sin(torch.tensor([position]), TURNS, dtype=x.dtype)
+        return apply_rotary(x[None], cos, sin, layout="interleaved")[0]
+
+    one, slow = torch.ones(HEAD_DIM).double(), torch.zeros(HEAD_DIM).double()
+    slow[-2] = 100  # the slowest pair alone: less than half a turn in any text of this length
+    three_back = log_weights(Rotary(HEAD_DIM), one, 4 * turned(one, 3)).argmax(-1)
+    assert torch.equal(three_back[3:], ids[3:] - 3)
+    farthest = log_weights(Rotary(HEAD_DIM), slow, -slow).argmax(-1)
+    assert (farthest == 0).all(), "the first word is the farthest: distance is enough"
+    seventh = log_weights(NoPosition(), places[6], places).argmax(-1)
+    assert (seventh[6:] == 6).all()
+    q, *keys = torch.randn(3, HEAD_DIM, generator=generator(), dtype=torch.float64)
+    mixed = places @ torch.outer(*keys)
+    by_distance = log_weights(Rotary(HEAD_DIM), q, keys[0])
+    by_place = log_weights(NoPosition(), q, mixed)
+    # Whoever finds the seventh word has 12 prefer 6 to 0, and 18 prefer 12 least: one preference.
+    prefers = by_distance[12, 6] - by_distance[12, 0]
+    torch.testing.assert_close(by_distance[18, 12] - by_distance[18, 6], prefers)
+    # Whoever finds the word three back has 12 prefer 9 to 10, and 13 prefer 10 to 9.
+    prefers = by_place[12, 9] - by_place[12, 10]
+    torch.testing.assert_close(by_place[13, 9] - by_place[13, 10], prefers)
+    assert prefers.abs() > 1e-3
 
 
 def trained_head(length, wanted, head_dim=16, steps=300):
