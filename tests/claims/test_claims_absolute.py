@@ -124,10 +124,13 @@ def test_sinusoids_are_like_the_binary_counter_and_are_not_it():
 
 @decides("S001-19")
 def test_neighbors_are_most_alike_among_near_places():
-    """True: wherever one stands, one step on is more alike than two or more."""
+    """True: wherever one stands, one step on is more alike than two or more, in wide codes."""
     products = codes(torch.arange(256), 512) @ codes(torch.arange(256), 512).T
     for step in range(2, 64):
         assert products.diagonal(1).min() > products.diagonal(step).max()
+    for width, alike in ((2, 0.54), (64, 0.97), (512, 0.97)):
+        here, there = codes(torch.arange(2), width)
+        assert torch.cosine_similarity(here, there, dim=0).item() == pytest.approx(alike, abs=0.01)
 
 
 @decides("S001-33")
@@ -221,7 +224,7 @@ def test_adding_costs_one_row_per_word_and_relative_schemes_one_number_per_pair(
 
 @decides("S001-12", "S001-18")
 def test_appending_contains_adding_and_needs_more_parameters():
-    """As the sources say."""
+    """As the sources say; how many more is for the width of the code to say."""
     generator = torch.Generator().manual_seed(0)
     word, code = torch.randn(2, 8, generator=generator)
     blocks = torch.randn(2, 4, 8, generator=generator)
@@ -230,6 +233,9 @@ def test_appending_contains_adding_and_needs_more_parameters():
     same = torch.cat([blocks[0], blocks[0]], dim=1) @ torch.cat([word, code])
     assert torch.allclose(same, blocks[0] @ (word + code), atol=1e-5)
     assert torch.cat([*blocks], dim=1).numel() == 2 * blocks[0].numel()
+    added, narrow, wide = (torch.nn.Linear(512 + code, 64).weight for code in (0, 16, 512))
+    assert wide.numel() == 2 * added.numel()
+    assert narrow.numel() / added.numel() == pytest.approx(1.03, abs=0.002)
     padded_word, padded_code = torch.cat([word, 0 * code]), torch.cat([0 * word, code])
     assert padded_word @ padded_code == 0
 

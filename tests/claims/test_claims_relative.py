@@ -231,23 +231,36 @@ def test_xlnet_t5_and_deberta_are_variations_on_the_four_terms():
 @decides("S001-40")
 def test_the_added_work_is_of_the_order_of_attention_with_very_different_factors():
     """Depends: order n^2, from nothing to more than attention itself."""
-    length, dim = 512, 64
+    dim = 64
+    encodings = (NoPosition(), Alibi(HEADS), T5Bias(HEADS), Rotary(dim))
+    for encoding in encodings:
+        assert products(encoding, 512) == products(NoPosition(), 512)
+    plain, shaw, xl = (
+        [products(encoding, length) for length in (128, 256, 512)]
+        for encoding in (NoPosition(), Shaw(dim, 16), TransformerXL(HEADS, dim))
+    )
+    assert plain[2] == 4 * plain[1] == 16 * plain[0]
+    assert shaw[2] - plain[2] < 0.1 * plain[2] and xl[2] - plain[2] > plain[2]
+    # Twice the text, twice the work: that part, for a vector per distance, is taken off. What is
+    # left is of order n^2, but for a last vector of the 2n - 1.
+    short, middle, long = (one - other for one, other in zip(xl, plain, strict=True))
+    assert (long - 2 * middle) / (middle - 2 * short) == pytest.approx(4, rel=0.01)
+
+
+def products(encoding, length, dim=64):
+    """The operations of all matrix products in attention with an encoding."""
     q = torch.randn(HEADS, length, dim)
-
-    def work(encoding):
-        with FlopCounterMode(display=False) as counter, torch.no_grad():
-            attend(encoding, q, q, q)
-        return counter.get_total_flops()
-
-    plain = work(NoPosition())
-    assert work(Alibi(HEADS)) == work(T5Bias(HEADS)) == work(Rotary(dim)) == plain
-    assert plain < work(Shaw(dim, 16)) < 1.1 * plain
-    assert work(TransformerXL(HEADS, dim)) > 2 * plain
+    with FlopCounterMode(display=False) as counter, torch.no_grad():
+        attend(encoding, q, q, q)
+    return counter.get_total_flops()
 
 
 @decides("S004-4")
 def test_some_relative_encodings_are_simple():
-    """Depends: 'complex to implement and slow'. ALiBi's bias is two lines."""
+    """Depends: 'complex to implement and slow'. ALiBi's bias is two lines and no product."""
+    plain = products(NoPosition(), 512)
+    assert products(Alibi(HEADS), 512) == plain
+    assert products(TransformerXL(HEADS, 64), 512) > 2 * plain
     lines = inspect.getsource(Alibi.score_bias).split('"""')[-1].strip().splitlines()
     assert len(lines) == 2
 

@@ -264,7 +264,7 @@ def written(function, *args):
 @decides("S001-29")
 @pytest.mark.parametrize("name", RELATIVE)
 def test_adding_codes_once_writes_less_than_a_relative_encoding_does_in_one_layer(name):
-    """True, for one layer already, of a text that is longer than a head is wide."""
+    """Depends: one layer already writes more, by RoPE of the same order, by a bias of another."""
     q, k, v = heads(3)
     words = vectors(LENGTH, DIM)
     plain = written(attend, NoPosition(), q, k, v)
@@ -273,6 +273,15 @@ def test_adding_codes_once_writes_less_than_a_relative_encoding_does_in_one_laye
     assert written(torch.add, words, codes) == LENGTH * DIM < relative
     for encoding in (Sinusoidal(DIM), LearnedAbsolute(LENGTH, DIM).double()):
         assert written(attend, encoding, q, k, v) == plain, "attention itself stays as it is"
+    added = []
+    for length in (256, 512):
+        q, k, v = vectors(3, HEADS, length, HEAD_DIM)
+        plain = written(attend, NoPosition(), q, k, v)
+        added.append(written(attend, with_random_tables(name), q, k, v) - plain)
+    if name == "rotary":
+        assert added[1] == 2 * added[0], "as for codes, twice the text is twice the work"
+    else:
+        assert added[1] > 3 * added[0]
 
 
 @decides("S001-41")
@@ -280,9 +289,11 @@ def test_adding_codes_once_writes_less_than_a_relative_encoding_does_in_one_laye
 def test_fused_attention_takes_relative_encodings(name):
     """False that none fits: what is added goes in as a mask, and what is turned just goes in."""
     encoding = with_random_tables(name)
-    if name == "shaw":
-        encoding.value_table = None  # what is added to values fits no mask
     q, k, v = heads(3)[:, None]
+    if name == "shaw":  # what is added to values fits no mask
+        wanted = attend(encoding, q, k, v)[0]
+        encoding.value_table = None
+        assert (wanted - attend(encoding, q, k, v)[0]).abs().max() > 0.1
     added = encoding.score_bias(q, k, IDS, IDS)
     turned = encoding.rotate(q, k, IDS, IDS)
     fused = scaled_dot_product_attention(
