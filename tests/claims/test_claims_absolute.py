@@ -154,7 +154,7 @@ def test_moving_on_is_one_linear_map_of_turns():
 
 @decides("S000-12", "S001-25")
 def test_bare_codes_know_the_distance_and_projected_ones_lose_the_guarantee():
-    """Imprecise: codes do know distances, implicitly."""
+    """Depends: bare codes know distances, implicitly; projected ones need not."""
     code = codes(torch.arange(128))
     generator = torch.Generator().manual_seed(0)
     to_q, to_k = torch.randn(2, 64, 16, generator=generator, dtype=torch.float64) / 8

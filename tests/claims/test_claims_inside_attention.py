@@ -283,7 +283,7 @@ def test_any_fused_attention_takes_turned_queries_and_keys():
 
 @decides("S004-29")
 def test_turned_values_change_the_output_and_give_it_the_absolute_position():
-    """False: turning values is of use to nobody, but it is not without effect."""
+    """Depends: turned values change the output; of what use that is, no identity says."""
     q, k, v = vectors(3)
     assert (head(q, k, v, values=True) - head(q, k, v)).abs().max() > 0.1
     torch.testing.assert_close(head(q, k, v, 7), head(q, k, v))

@@ -97,7 +97,7 @@ def test_sinusoidal_codes_are_relative_until_they_are_projected(world):
 
 @decides("S004-3")
 def test_of_absolute_codes_the_learned_ones_have_no_relative_structure():
-    """Imprecise: 'hardly express relative distance'. Nothing ties a table's rows; they may be."""
+    """Depends: 'hardly express relative distance'. Nothing ties a table's rows; they may be."""
     torch.manual_seed(0)
     learned = LearnedAbsolute(2 * LENGTH, DIM).table.detach()
     products = learned @ learned.T
