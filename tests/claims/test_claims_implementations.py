@@ -595,6 +595,33 @@ def test_many_small_moves_in_bfloat16_leave_slow_pairs_where_they_were():
     assert (once.double() - at_once).norm() < 0.004 * at_once.norm()
 
 
+def test_most_of_what_small_moves_cost_is_in_pairs_that_are_partly_let_through():
+    """theta from 0.003 to 0.001: turned too little and made longer; slower ones hardly move."""
+    keys = torch.randn(256, 64, generator=torch.Generator().manual_seed(2)).bfloat16()
+    down, frequencies = torch.full((256,), -1), inv_freq(64)
+    tables = cos_sin(down, frequencies)
+    moved = keys
+    for _ in range(1000):
+        moved = apply_rotary(moved, *tables, layout="half")
+    at_once = turned(keys.double(), 1000 * down, frequencies)
+
+    def pairs(x):
+        return torch.complex(*x.double().unflatten(-1, (2, 32)).unbind(-2))
+
+    before, after, right = pairs(keys), pairs(moved), pairs(at_once)
+    error = (after - right).abs().square().sum(0)
+    partly = (frequencies > 0.00099) & (frequencies < 0.0032)
+    assert error[partly].sum() > 0.7 * error.sum()
+    assert error[frequencies < 0.0003].sum() < 0.05 * error.sum()  # the slowest make little
+    still = (moved == keys).unflatten(-1, (2, 32)).double().mean((0, 1))
+    assert still[-1] > 0.9 and (still[partly] < 0.8).all()
+    longer = after.abs().square().mean(0) / right.abs().square().mean(0)
+    assert (longer[partly] > 1.02).all()
+    # Far enough on their way to have left their place, and not as far as they should be.
+    angle = -(after * before.conj()).sum(0).angle()
+    assert ((0.1 < angle) & (angle < 0.9 * 1000 * frequencies))[partly].all()
+
+
 # ---- where to round ----
 
 

@@ -347,3 +347,33 @@ def test_a_hill_needs_hands_of_two_pi_its_width_and_longer():
     alone = waves_of(speeds[None, wavelength(speeds) < 600])
     heights = torch.linalg.lstsq(alone, HILL[None]).solution
     assert share_missed(alone, heights) > 0.85
+
+
+def test_the_base_hardly_matters_from_1000_to_10000():
+    """Width 64, budget 4: 6 to 8 percent; 500,000 misses 16, and 100 at any budget 45."""
+    between = [least_missed(inv_freq(64, base=b)[None], 4) for b in (1000, 3000, 10_000)]
+    assert all(0.06 < missed < 0.085 for missed in between)
+    assert 0.155 < least_missed(inv_freq(64, base=500_000)[None], 4) < 0.165
+    fast = inv_freq(64, base=100)
+    heights = torch.linalg.lstsq(waves_of(fast[None]), HILL[None]).solution
+    assert round(wavelength(fast)[-1].item()) == 544
+    assert 0.445 < share_missed(waves_of(fast[None]), heights) < 0.455
+
+
+def test_layer_norm_on_queries_subtracts_the_mean_and_rms_norm_does_not():
+    """Cohere's code and Qwen3's: only the second commutes with a change of basis."""
+    from transformers import CohereConfig, Qwen3Config
+    from transformers.models.cohere.modeling_cohere import CohereAttention
+    from transformers.models.qwen3.modeling_qwen3 import Qwen3Attention
+
+    sizes = {"hidden_size": 32, "num_attention_heads": 4, "num_key_value_heads": 4}
+    cohere = CohereAttention(CohereConfig(use_qk_norm=True, **sizes), layer_idx=0)
+    qwen3 = Qwen3Attention(Qwen3Config(head_dim=8, **sizes), layer_idx=0)
+    x = unit(5, 10, 4, 8).float()  # (tokens, heads, head_dim)
+    basis = torch.linalg.qr(unit(6, 8, 8)).Q.float()
+    for attention, centers in ((cohere, True), (qwen3, False)):
+        with torch.no_grad():
+            for norm in (attention.q_norm, attention.k_norm):
+                gap = (norm(x @ basis) - norm(x) @ basis).abs().max()
+                assert (torch.dist(norm(x + 1), norm(x)) < 1e-4) == centers
+                assert gap > 0.1 if centers else gap < 1e-5
