@@ -271,15 +271,30 @@ def test_a_base_above_a_good_one_may_fail():
     for head_dim, length, base, smaller in [
         (128, 32_768, 1e6, 629_978.35),
         (64, 4096, 150_000, 100_165),
-        (128, 131_072, 8e6, 4_869_145.302),
+        (128, 131_072, 8e6, 4_869_130.4),
     ]:
         assert first_negative_distance(inv_freq(head_dim, base), length) is not None
         assert first_negative_distance(inv_freq(head_dim, smaller), length) is None
 
 
+def test_a_window_that_steps_of_0_002_percent_find_and_the_step_before_it_does_not():
+    """Command R's length: the base of the chapter's table."""
+    step, at = 1.00002, 180_748
+    before, found = (131_072 * step**k for k in (at - 1, at))
+    assert round(found, 1) == 4_869_130.4
+    assert first_negative_distance(inv_freq(128, found), 131_072) is None
+    assert first_negative_distance(inv_freq(128, before), 131_072) is not None
+
+
 @pytest.mark.parametrize(
     ("length", "base", "deepest"),
-    [(1024, 4293.443, 0.12), (8192, 83_764.082, 0.15), (131_072, 4_869_145.302, 0.20)],
+    [
+        (1024, 4293.443, 0.12),
+        (8192, 83_764.082, 0.15),
+        (131_072, 4_869_130.4, 0.20),
+        (524_288, 58_496_228.083, 0.25),
+        (1_048_576, 65_375_044.990, 0.22),
+    ],
 )
 def test_the_line_at_the_end_is_as_high_as_the_wiggles_are_deep(length, base, deepest):
     """Why the base bound is a growing multiple of L / 0.6165: heads of 128 dimensions."""

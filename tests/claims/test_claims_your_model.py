@@ -17,6 +17,7 @@ def test_llama_slows_by_8_the_hands_that_never_came_round():
     plain, slowed = inv_freq(128, 500_000), config_of("Llama 3.1 8B").inv_freq()
     by_8 = plain / slowed > 7.999
     assert torch.equal(by_8, 8192 * plain < 2 * math.pi) and by_8.sum() == 29
+    assert (131_072 * slowed < 2 * math.pi).sum() == 25  # what the report counts
 
 
 @pytest.mark.parametrize(
@@ -96,3 +97,26 @@ def test_what_is_expected_makes_a_deviation_a_fault_and_leaves_the_note():
     assert [report.ok for report in reports] == [True, True, False]
     for report in reports[:2]:
         assert [finding.code for finding in report.findings] == ["not-geometric"]
+
+
+@pytest.mark.parametrize(
+    ("dtype", "off", "earlier", "within"),
+    [
+        (torch.bfloat16, 0.1, 50, 60),
+        (torch.float16, 0.1, 200, 250),
+        (torch.float32, 0.001, 21_000, 22_000),
+    ],
+)
+def test_an_angle_in_the_precision_of_x_goes_wrong_early(dtype, off, earlier, within):
+    places = torch.arange(within + 1)
+    angles = places[:, None].to(dtype) * inv_freq(64).to(dtype)
+    wrong = (angles.double() - places[:, None] * inv_freq(64)).abs().amax(dim=-1) >= off
+    assert earlier < wrong.nonzero()[0] <= within
+
+
+@pytest.mark.parametrize(("dtype", "last"), [(torch.bfloat16, 256), (torch.float16, 2048)])
+def test_whole_positions_are_lost_above_a_power_of_two(dtype, last):
+    places = torch.arange(5000)
+    kept = places.to(dtype).long() == places
+    assert kept[: last + 1].all() and not kept[last + 1]
+    assert torch.finfo(torch.float16).max == 65_504
