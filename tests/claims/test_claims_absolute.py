@@ -167,7 +167,7 @@ def test_bare_codes_know_the_distance_and_projected_ones_lose_the_guarantee():
 
 @decides("S001-26")
 def test_the_dot_product_fades_on_average_and_has_no_limit():
-    """The sources say it imprecisely."""
+    """That it tends to 0 is false: it comes back."""
     walk = likeness(torch.arange(2001), 128)
     assert 900 < (walk.diff() > 0).sum() < 1100, "about every second step away is a step up"
     decades = [likeness(torch.arange(10**i, 10 ** (i + 1)), 128).mean() for i in range(4)]

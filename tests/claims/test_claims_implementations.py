@@ -203,7 +203,7 @@ def test_the_last_axis_is_the_head(x):
         neighbors(x, *wide, zipped)
 
 
-@decides("S000-28", "S001-79")
+@decides("S000-28", "S001-79", "S004-13")
 def test_cosines_stand_at_odd_places_of_the_sinusoid(x):
     """Tables hold sin at 0, 2, ..; cos at 1, 3, .."""
     from ropelib.encodings import sinusoids

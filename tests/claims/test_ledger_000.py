@@ -152,7 +152,7 @@ def calls(function, width):
 
 @decides("S000-55")
 def test_a_loop_over_pairs_asks_for_more_the_wider_a_head_is_and_vectors_do_not():
-    """Imprecise: a rotation is a few operations at any width, but not in a loop."""
+    """True: a rotation is a few operations at any width, where it is no loop over pairs."""
 
     def at_once(x, cos, sin):
         return apply_rotary(x, cos, sin, layout="interleaved")

@@ -126,6 +126,8 @@ def test_detr_and_its_successors_learn_their_queries_and_not_the_places_of_the_p
     assert [*made.position_embedding.parameters()] == []
     assert isinstance(made.query_position_embeddings, torch.nn.Embedding)
     assert made.query_position_embeddings.weight.requires_grad
+    # And one vector per scale of the picture, added to the sines.
+    assert hasattr(made, "level_embed") == (model is DeformableDetrModel)
 
 
 @decides("S001-8")
