@@ -59,7 +59,7 @@ def pair_by_pair(x, cos, sin):
 
 
 class Loop(torch.nn.Module):
-    """Source 000's module, by its description: tables per text of the batch, pairs in a loop."""
+    """The module of document 000, by its description: tables per text, pairs in a loop."""
 
     def __init__(self, dim, max_position_embeddings=2048):
         super().__init__()

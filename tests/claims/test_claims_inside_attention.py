@@ -204,14 +204,14 @@ def weights(*shape):
     return torch.randn(*shape, dtype=torch.float64)
 
 
+def compressed():
+    """Words, and for three heads what makes latents of them, keys of latents, and queries."""
+    return weights(LENGTH, 20), weights(5, 20), weights(3, 8, 5), weights(3, 8, 20)
+
+
 def test_without_turns_the_queries_can_be_compared_with_the_latent_itself():
     """(W_q x)^T (W_up c) = (W_up^T W_q x)^T c, in every head."""
-    words, down, up, query = (
-        weights(LENGTH, 20),
-        weights(5, 20),
-        weights(3, 8, 5),
-        weights(3, 8, 20),
-    )
+    words, down, up, query = compressed()
     latents = words @ down.T
     by_keys = (words @ query.mT) @ (latents @ up.mT).mT
     torch.testing.assert_close((words @ query.mT @ up) @ latents.T, by_keys)
@@ -237,12 +237,7 @@ def test_where_all_pairs_turn_only_zero_stands_still():
 
 def test_a_decoupled_key_is_a_head_with_a_part_that_does_not_turn():
     """Latents and one turned key per word give the scores of the whole heads, and are relative."""
-    words, down, up, query = (
-        weights(LENGTH, 20),
-        weights(5, 20),
-        weights(3, 8, 5),
-        weights(3, 8, 20),
-    )
+    words, down, up, query = compressed()
     short_query, short_key = weights(3, 8, 20), weights(8, 20)
     latents = words @ down.T
 
