@@ -2,8 +2,10 @@
 
 from ropelib.encodings.alibi import Alibi, alibi_slopes
 from ropelib.encodings.base import NoPosition, PositionEncoding, repeat_heads, signed_distance
+from ropelib.encodings.content_bias import ContentBias
 from ropelib.encodings.deberta import Deberta
 from ropelib.encodings.learned import LearnedAbsolute, extend_hierarchically
+from ropelib.encodings.learned_rotary import LearnedRotary
 from ropelib.encodings.rotary import Rotary
 from ropelib.encodings.shaw import Shaw
 from ropelib.encodings.sinusoidal import Sinusoidal, shift_matrix, sinusoids
@@ -12,8 +14,10 @@ from ropelib.encodings.transformer_xl import TransformerXL
 
 __all__ = [
     "Alibi",
+    "ContentBias",
     "Deberta",
     "LearnedAbsolute",
+    "LearnedRotary",
     "NoPosition",
     "PositionEncoding",
     "Rotary",

@@ -138,6 +138,26 @@ def per_pair(per_entry: Tensor, entry: Tensor) -> Tensor:
     return per_entry.gather(-1, entry.expand(*leading, entry.shape[-1]))
 
 
+def check_heads(q: Tensor, num_heads: int, head_dim: int) -> None:
+    """Raise unless queries have the heads that an encoding has parameters for.
+
+    Args:
+        q: what should be `(..., num_heads, q_len, head_dim)`.
+        num_heads: of the encoding.
+        head_dim: of the encoding.
+
+    Raises:
+        ValueError: if they do not.
+
+    Example:
+        >>> check_heads(torch.zeros(2, 5, 4), num_heads=2, head_dim=4)
+    """
+    if q.dim() < 3 or q.shape[-3] != num_heads or q.shape[-1] != head_dim:
+        raise ValueError(
+            f"q must be (..., {num_heads}, q_len, {head_dim}), got shape {tuple(q.shape)}"
+        )
+
+
 def repeat_heads(x: Tensor, q: Tensor) -> Tensor:
     """Return keys or values with one head per query head, consecutive query heads sharing one.
 

@@ -6,7 +6,13 @@ import torch
 from torch import Tensor, nn
 
 from ropelib import checks
-from ropelib.encodings.base import PositionEncoding, per_pair, repeat_heads, signed_distance
+from ropelib.encodings.base import (
+    PositionEncoding,
+    check_heads,
+    per_pair,
+    repeat_heads,
+    signed_distance,
+)
 
 
 class Deberta(PositionEncoding):
@@ -64,11 +70,7 @@ class Deberta(PositionEncoding):
         """
         checks.whole_numbers("position_ids", position_ids)
         checks.whole_numbers("key_position_ids", key_position_ids)
-        if q.dim() < 3 or q.shape[-3] != self.num_heads or q.shape[-1] != self.head_dim:
-            raise ValueError(
-                f"q must be (..., {self.num_heads}, q_len, {self.head_dim}), "
-                f"got shape {tuple(q.shape)}"
-            )
+        check_heads(q, self.num_heads, self.head_dim)
         heads = (self.num_heads, self.head_dim)
         keys = self.to_keys(self.table).unflatten(-1, heads).permute(1, 2, 0)
         queries = self.to_queries(self.table).unflatten(-1, heads).permute(1, 2, 0)

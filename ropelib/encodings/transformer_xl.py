@@ -4,7 +4,13 @@ import torch
 from torch import Tensor, nn
 
 from ropelib import checks
-from ropelib.encodings.base import PositionEncoding, per_pair, repeat_heads, signed_distance
+from ropelib.encodings.base import (
+    PositionEncoding,
+    check_heads,
+    per_pair,
+    repeat_heads,
+    signed_distance,
+)
 from ropelib.encodings.sinusoidal import sinusoids
 from ropelib.frequencies import inv_freq
 
@@ -63,10 +69,7 @@ class TransformerXL(PositionEncoding):
             ValueError: if `q` has other heads than the encoding.
         """
         num_heads, head_dim = self.content_bias.shape
-        if q.dim() < 3 or q.shape[-3] != num_heads or q.shape[-1] != head_dim:
-            raise ValueError(
-                f"q must be (..., {num_heads}, q_len, {head_dim}), got shape {tuple(q.shape)}"
-            )
+        check_heads(q, num_heads, head_dim)
         keys = repeat_heads(k, q).transpose(-2, -1)
         content = self.content_bias.unsqueeze(-2) @ keys  # (..., num_heads, 1, k_len)
 

@@ -12,7 +12,7 @@ import pytest
 import torch
 import transformers
 from claims import decides
-from schemes import HEAD_DIM, HEADS, RELATIVE
+from schemes import HEAD_DIM, HEADS, RELATIVE, TURNING
 from torch.nn.functional import elu, scaled_dot_product_attention
 from torch.utils.flop_counter import FlopCounterMode
 from transformers.models.bloom.modeling_bloom import build_alibi_tensor
@@ -218,9 +218,10 @@ def conversations(encoding):
 @decides("S001-51")
 def test_xlnet_t5_and_deberta_are_variations_on_the_four_terms():
     """True: each keeps some of the terms (XLNet those of Transformer-XL)."""
-    kept = {name: conversations(RELATIVE[name]()) for name in RELATIVE if name != "rotary"}
+    kept = {name: conversations(RELATIVE[name]()) for name in RELATIVE if name not in TURNING}
     assert kept == {
         "shaw": (True, False, False),
+        "content_bias": (True, False, False),
         "transformer_xl": (True, True, True),
         "t5": (False, False, True),
         "deberta": (True, True, False),
