@@ -1,0 +1,1 @@
+"""What is recorded for the chapters: each has `CONFIG`, `CASES`, `run(case, seed, workshop)`."""

@@ -1,0 +1,3 @@
+"""Synthetic tasks."""
+
+VOCAB_SIZE = 64
