@@ -2,12 +2,11 @@
 
 import copy
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 from torch import Tensor
 
+from ropebook.experiments.recipe import Recipe
 from ropebook.experiments.transformer import Transformer
-from ropelib import checks, scaling
 from ropelib.encodings import (
     Alibi,
     ContentBias,
@@ -23,36 +22,16 @@ from ropelib.encodings import (
     TransformerXL,
 )
 
-if TYPE_CHECKING:
-    from ropebook.experiments.recipe import Recipe
 
-
-def rotary(recipe: "Recipe") -> Rotary:
+def rotary(recipe: Recipe) -> Rotary:
     """Return the RoPE of a recipe: its share, its base, its scaling."""
-    inv_freq, attention_factor = frequencies(recipe)
+    inv_freq, attention_factor = recipe.frequencies()
     return Rotary(recipe.head_dim, inv_freq=inv_freq, attention_factor=attention_factor)
 
 
-def frequencies(recipe: "Recipe") -> tuple[Tensor, float]:
-    """Return `(inv_freq, attention_factor)` of a recipe: frequencies in rad/token, float64.
-
-    Raises:
-        TypeError: as the method of `ropelib.scaling`.
-        ValueError: if there is no such method, or as the method.
-    """
-    rotary_dim = recipe.head_dim if recipe.rotary_dim is None else recipe.rotary_dim
-    told = dict(recipe.scaling or {"method": "default"})
-    method = told.pop("method", None)
-    if method not in METHODS:
-        raise ValueError(f"scaling must name a method of {METHODS}, got {checks.shown(method)}")
-    return getattr(scaling, method)(rotary_dim, recipe.base, **told)
-
-
-METHODS = tuple(name for name in scaling.__all__ if name != "yarn_mscale")
-
 # One encoding per recipe. What has parameters of its own and is not shared by the layers in its
 # paper is made anew for each layer: OWN.
-MAKERS: dict[str, Callable[["Recipe"], PositionEncoding]] = {
+MAKERS: dict[str, Callable[[Recipe], PositionEncoding]] = {
     "none": lambda recipe: NoPosition(),
     "sinusoidal": lambda recipe: Sinusoidal(recipe.model_dim),
     "learned": lambda recipe: LearnedAbsolute(recipe.seq_len, recipe.model_dim),
@@ -70,35 +49,9 @@ MAKERS: dict[str, Callable[["Recipe"], PositionEncoding]] = {
     ),
 }
 OWN = {"shaw", "transformer_xl", "deberta", "content_bias", "rope_learned"}
-ROTARY = {"rope"}
 
 
-def check(recipe: "Recipe") -> None:
-    """Raise unless the recipe's encoding can be made.
-
-    Raises:
-        TypeError: if a number of RoPE's is none.
-        ValueError: if there is no such encoding, RoPE's numbers do not fit or belong to an encoding
-            that does not turn, or layers without an encoding meet one that adds to the embeddings.
-    """
-    if recipe.encoding not in MAKERS:
-        raise ValueError(
-            f"encoding must be one of {sorted(MAKERS)}, got {checks.shown(recipe.encoding)}"
-        )
-    if recipe.encoding in ROTARY:
-        frequencies(recipe)
-    elif recipe.rotary_dim is not None or recipe.scaling is not None:
-        raise ValueError(
-            f"rotary_dim and scaling are RoPE's, got them with encoding {recipe.encoding!r}"
-        )
-    if recipe.nope_every and recipe.encoding in ("sinusoidal", "learned"):
-        raise ValueError(
-            "nope_every must be 0 for an encoding that is added to the embeddings, "
-            f"got {recipe.nope_every} with {recipe.encoding!r}"
-        )
-
-
-def per_layer(recipe: "Recipe") -> list[PositionEncoding]:
+def per_layer(recipe: Recipe) -> list[PositionEncoding]:
     """Return one encoding for each layer of a recipe's model."""
     make = MAKERS[recipe.encoding]
     shared = make(recipe)
@@ -110,7 +63,7 @@ def per_layer(recipe: "Recipe") -> list[PositionEncoding]:
     ]
 
 
-def build(recipe: "Recipe", vocab_size: int) -> Transformer:
+def build(recipe: Recipe, vocab_size: int) -> Transformer:
     """Return the model of a recipe, untrained.
 
     Args:
@@ -161,9 +114,8 @@ def with_rotary(model: Transformer, inv_freq: Tensor, attention_factor: float = 
         ValueError: if no layer of the model rotates.
 
     Example:
-        >>> from ropebook.experiments.recipe import Recipe
-        >>> model = build(Recipe(model_dim=8, num_heads=1), vocab_size=4)
-        >>> slow = with_rotary(model, frequencies(Recipe(model_dim=8, num_heads=1))[0] / 2)
+        >>> recipe = Recipe(model_dim=8, num_heads=1)
+        >>> slow = with_rotary(build(recipe, vocab_size=4), recipe.frequencies()[0] / 2)
         >>> slow.layers[0].encoding.inv_freq[0]
         tensor(0.5000, dtype=torch.float64)
     """

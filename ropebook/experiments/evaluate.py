@@ -11,7 +11,7 @@ from ropelib import checks
 
 
 @torch.no_grad()
-def losses(model: Transformer, token_ids: Tensor, batch_size: int = 4) -> Tensor:
+def losses(model: Transformer, token_ids: Tensor, batch_size: int = 2) -> Tensor:
     """Return how badly the model foresaw each next token, in float32.
 
     Args:

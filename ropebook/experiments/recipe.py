@@ -6,10 +6,16 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from ropebook.experiments import encodings
-from ropelib import checks
+from torch import Tensor
+
+from ropelib import checks, scaling
 
 STDLIB = "stdlib"
+ADDED = ("sinusoidal", "learned")  # to the embeddings, before the first layer
+BIASES = ("shaw", "transformer_xl", "t5", "deberta", "alibi", "content_bias")
+ROTARY = ("rope", "rope_learned")
+ENCODINGS = ("none", *ADDED, *BIASES, *ROTARY)
+METHODS = tuple(name for name in scaling.__all__ if name != "yarn_mscale")
 DTYPES = ("float32", "bfloat16")
 
 
@@ -18,7 +24,7 @@ class Recipe:
     """A model, what it reads, and how it is trained; a seed is all that is missing.
 
     Args:
-        encoding: a key of `ropebook.experiments.encodings.MAKERS`.
+        encoding: one of `ENCODINGS`.
         data: "stdlib" for language modeling on bytes, or the name of a task.
         seq_len: bytes or tokens that the model sees in training.
         model_dim: width of a token's vector, a multiple of `num_heads`.
@@ -78,12 +84,30 @@ class Recipe:
                 "model_dim must be a multiple of num_heads, "
                 f"got {self.model_dim} and {self.num_heads}"
             )
-        encodings.check(self)
+        self._check_encoding()
 
     @property
     def head_dim(self) -> int:
         """Width of a head."""
         return self.model_dim // self.num_heads
+
+    def frequencies(self) -> tuple[Tensor, float]:
+        """Return `(inv_freq, attention_factor)`: RoPE's frequencies, rad/token, float64, scaled.
+
+        Raises:
+            TypeError: as the method of `ropelib.scaling`.
+            ValueError: if there is no such method, or as the method.
+
+        Example:
+            >>> Recipe(rotary_dim=2, scaling={"method": "linear", "factor": 4.0}).frequencies()
+            (tensor([0.2500], dtype=torch.float64), 1.0)
+        """
+        rotary_dim = self.head_dim if self.rotary_dim is None else self.rotary_dim
+        told = dict(self.scaling or {"method": "default"})
+        method = told.pop("method", None)
+        if method not in METHODS:
+            raise ValueError(f"scaling must name a method of {METHODS}, got {checks.shown(method)}")
+        return getattr(scaling, method)(rotary_dim, self.base, **told)
 
     def told(self) -> dict[str, Any]:
         """Return the recipe as JSON values."""
@@ -94,3 +118,22 @@ class Recipe:
         """A short name that no other recipe has, for files."""
         text = json.dumps(self.told(), sort_keys=True)
         return f"{self.encoding}-{hashlib.sha256(text.encode()).hexdigest()[:10]}"
+
+    def _check_encoding(self) -> None:
+        if self.encoding not in ENCODINGS:
+            raise ValueError(
+                f"encoding must be one of {list(ENCODINGS)}, got {checks.shown(self.encoding)}"
+            )
+        if self.encoding in ROTARY:
+            self.frequencies()
+        elif self.rotary_dim is not None:
+            raise ValueError(
+                f"rotary_dim is RoPE's, got {self.rotary_dim} with encoding {self.encoding!r}"
+            )
+        if self.scaling is not None and self.encoding != "rope":
+            raise ValueError(f"scaling is RoPE's, got it with encoding {self.encoding!r}")
+        if self.nope_every and self.encoding in ADDED:
+            raise ValueError(
+                "nope_every must be 0 for an encoding that is added to the embeddings, "
+                f"got {self.nope_every} with {self.encoding!r}"
+            )
