@@ -33,10 +33,11 @@ def _seeds(text: str) -> tuple[int, ...]:
     """Return the seeds of `0-4` or `0,2,5`."""
     seeds = []
     for part in text.split(","):
-        first, _, last = part.partition("-")
-        if not first.isdigit() or (last and not last.isdigit()):
+        first, dash, last = part.partition("-")
+        last = last if dash else first
+        if not (first.isdigit() and last.isdigit() and int(first) <= int(last)):
             raise argparse.ArgumentTypeError(f"seeds must be like 0-4 or 0,2,5, got {text!r}")
-        seeds += range(int(first), int(last or first) + 1)
+        seeds += range(int(first), int(last) + 1)
     return tuple(seeds)
 
 

@@ -37,7 +37,12 @@ MAKERS: dict[str, Callable[[Recipe], PositionEncoding]] = {
     "learned": lambda recipe: LearnedAbsolute(recipe.seq_len, recipe.model_dim),
     "shaw": lambda recipe: Shaw(recipe.head_dim, recipe.seq_len // 2),
     "transformer_xl": lambda recipe: TransformerXL(recipe.num_heads, recipe.head_dim),
-    "t5": lambda recipe: T5Bias(recipe.num_heads, max_distance=recipe.seq_len, bidirectional=False),
+    "t5": lambda recipe: T5Bias(
+        recipe.num_heads,
+        num_buckets=min(32, recipe.seq_len),
+        max_distance=recipe.seq_len,
+        bidirectional=False,
+    ),
     "deberta": lambda recipe: Deberta(recipe.num_heads, recipe.head_dim, recipe.seq_len // 2),
     "alibi": lambda recipe: Alibi(recipe.num_heads),
     "content_bias": lambda recipe: ContentBias(

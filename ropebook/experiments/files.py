@@ -34,4 +34,5 @@ def replace(path: Path, write: Callable[[Path], object]) -> None:
     except (OSError, RuntimeError) as error:  # torch.save says RuntimeError for a full disk
         raise OSError(f"cannot write {path}, which stays as it was: {error}") from error
     finally:
-        beside.unlink(missing_ok=True)
+        if beside.exists():
+            beside.unlink()

@@ -150,6 +150,11 @@ def load(study: str | Path) -> Recorded:
     return Recorded(told["study"], told["config"], told["places"], told["runs"])
 
 
+def plain(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a configuration as it is read again from JSON: lists for tuples, text for keys."""
+    return json.loads(json.dumps(config))
+
+
 def save(recorded: Recorded, path: Path) -> None:
     """Write the runs, all of them or, if that fails, none.
 

@@ -47,7 +47,9 @@ class Runner:
         module = study(self.name)
         self.cases = _chosen(options.cases, module.CASES)
         check_seeds(options.seeds)
-        self.config = dict(module.CONFIG, **({"steps": options.steps} if options.steps else {}))
+        self.config = recorded.plain(module.CONFIG)
+        if options.steps:
+            self.config["steps"] = options.steps
         if options.steps and options.out == recorded.RESULTS:
             raise ValueError("--steps is for trying: name another folder with --out")
         self.path = options.out / f"{self.name}.json"
