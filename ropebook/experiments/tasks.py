@@ -104,7 +104,7 @@ def check(name: str) -> None:
     Example:
         >>> check("parity")
     """
-    if name not in TASKS:
+    if not isinstance(name, str) or name not in TASKS:
         raise ValueError(f"task must be one of {sorted(TASKS)}, got {checks.shown(name)}")
 
 
