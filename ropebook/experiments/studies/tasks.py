@@ -52,9 +52,9 @@ def run(case: str, seed: int, workshop: Workshop) -> dict[str, Any]:
         workshop: has the trained models.
 
     Returns:
-        `accuracy`: share of right answers at each of `LENGTHS`, of copying as many words as fit;
-        `by_depth`, of "passkey": at each of `LENGTHS`, for each of `DEPTHS`; `curve`: training
-        loss.
+        Numbers by name, of which `accuracy` is the share of right answers at each of `LENGTHS`, of
+        copying as many words as fit; `by_depth`, of "passkey", the same for each of `DEPTHS`, a
+        list for each length; and `curve` the training loss.
     """
     recipe = RECIPES[case]
     trained = workshop.trained(recipe, seed)
