@@ -83,7 +83,7 @@ class Decoding:
 
 
 def _attention(layer: Layer, x: Tensor, cache: list, inv_freq: Tensor, turn_anew: bool) -> Tensor:
-    """Return what attention adds to the newest words, and put their keys and values into `cache`."""
+    """Return what attention adds to the newest words; their keys and values go into `cache`."""
 
     def turned(x: Tensor, start: int) -> Tensor:
         tables = cos_sin(torch.arange(start, start + x.shape[-2]), inv_freq)

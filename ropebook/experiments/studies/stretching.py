@@ -41,8 +41,8 @@ METHODS: dict[str, dict[str, float]] = {
     "proportional": {"partial_rotary_factor": 0.5},
 }
 TUNED = {  # method: at which factors
-    **dict.fromkeys(("none", "linear", "ntk_aware", "yarn", "llama3"), FACTORS),
-    **dict.fromkeys(("ntk_by_parts", "proportional"), [MIDDLE]),
+    **{method: FACTORS for method in ("none", "linear", "ntk_aware", "yarn", "llama3")},
+    **{method: [MIDDLE] for method in ("ntk_by_parts", "proportional")},
 }
 SHORTER = {"none": [5, 10, 20], "linear": [5, 10, 20]}  # further numbers of steps
 TUNING = {"num_steps": 40, "warmup": 4, "learning_rate": 5e-4, "bytes_per_step": 2048}
