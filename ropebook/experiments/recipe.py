@@ -8,6 +8,7 @@ from typing import Any
 
 from torch import Tensor
 
+from ropebook.experiments import tasks
 from ropelib import checks, scaling
 
 STDLIB = "stdlib"
@@ -84,6 +85,8 @@ class Recipe:
                 "model_dim must be a multiple of num_heads, "
                 f"got {self.model_dim} and {self.num_heads}"
             )
+        if self.data != STDLIB:
+            tasks.check(self.data)
         self._check_encoding()
 
     @property

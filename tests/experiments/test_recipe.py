@@ -125,7 +125,7 @@ def test_a_recipe_has_its_own_key():
         ({"scaling": {"method": "linear", "factor": 0.5}}, ValueError, "factor must be"),
         ({"scaling": {"method": "default"}, "encoding": "none"}, ValueError, "scaling is RoPE's"),
         ({"nope_every": 2, "encoding": "learned"}, ValueError, "nope_every must be 0"),
-        ({"data": "cpoy"}, ValueError, "data must be one of .*, got 'cpoy'"),
+        ({"data": "cpoy"}, ValueError, "task must be one of .*, got 'cpoy'"),
     ],
 )
 def test_what_is_no_recipe_is_refused(wrong, error, message):
