@@ -20,7 +20,7 @@ def losses(model: Transformer, token_ids: Tensor, batch_size: int = 2) -> Tensor
         batch_size: how many texts at once.
 
     Returns:
-        Nats per token at positions 0 to length - 2, `(num_texts, length - 1)`, float64: the loss at
+        Nats per token at positions 0 to length - 2, `(num_texts, length - 1)`, float64. The loss at
         position m is that of token m + 1, foretold from tokens 0 to m.
 
     Raises:

@@ -24,7 +24,7 @@ def names() -> list[str]:
 
 
 def study(name: str) -> ModuleType:
-    """Return a study: a module with `CONFIG`, `CASES` and `run(case, seed, workshop)`.
+    """Return a study, a module with `CONFIG`, `CASES` and `run(case, seed, workshop)`.
 
     Raises:
         ValueError: if there is none of that name.

@@ -27,7 +27,7 @@ ALONE = {"ropelib.reference": {"ropelib.checks"}}
 
 ROOMS = {
     *("core", "encodings", "config", "diagnosis"),
-    *("widgets", "exercises", "claims", "book", "browser", "repository"),
+    *("widgets", "exercises", "experiments", "claims", "book", "browser", "repository"),
 }
 CHAPTERS = {file.rpartition("/")[2] for file in FILES}
 WIDGETS = sorted(path.parent for path in (ROOT / "ropebook/widgets").glob("*/widget.py"))

@@ -88,6 +88,7 @@ def run(case: str, seed: int, workshop: Workshop) -> dict[str, Any]:
         workshop: has the trained models.
 
     Returns:
+        Numbers by name.
         Of an altered model `loss`, nats per byte in each bin of 32 positions up to eight times the
         trained length. Of "each hand" `harm`: how much the loss beyond the trained length is above
         that with all hands folded, where this hand alone is not. Of "heads" see `heads`.
@@ -132,6 +133,7 @@ def heads(model: Transformer) -> dict[str, Tensor]:
         model: of the study's recipe.
 
     Returns:
+        Numbers by name.
         `beyond`: attention on keys of new distances, per head and bin of 32 queries, and
         `beyond_folded`, the same with all hands folded; `entropy`: of the attention, in nats,
         likewise; `map`: mean attention of 64 queries on each 64 keys, per head; `parts`: mean score
@@ -237,6 +239,7 @@ def ranking(
         lengths: of the texts, tokens, even.
 
     Returns:
+        Numbers by name.
         `nearer`: how often a key scores higher at a distance of the text's first half than at one
         of its second half, both drawn at random; `kept`: how often the key that scores higher at
         distance 0 does so too at one distance drawn from the second half; each `(..., lengths)`.

@@ -51,6 +51,7 @@ def run(case: str, seed: int, workshop: Workshop) -> dict[str, Any]:
         workshop: has the trained models.
 
     Returns:
+        Numbers by name.
         `loss`: nats per byte in each bin of 32 positions, up to eight times the trained length, nan
         where the encoding has no positions; `within`: of the last quarter of the trained length;
         `parameters`;

@@ -73,6 +73,7 @@ def run(case: str, seed: int, workshop: Workshop) -> dict[str, Any]:
         workshop: has the trained models.
 
     Returns:
+        Numbers by name.
         `zero F` and `tuned F`: means in bins of 32 positions, in texts of F times the old length,
         with nothing trained and after the fine-tune; `after N`: likewise after N steps of it, in
         texts of four times the length. The other cases say at their functions what they return.
