@@ -1,1 +1,1 @@
-"""Small experiments, one file each: `run(config) -> Result`, seeded, on the reader's processor."""
+"""Experiments, seeded: small ones that a chapter runs, and studies whose runs are recorded."""

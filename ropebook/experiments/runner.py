@@ -5,7 +5,7 @@ import datetime
 import importlib
 import pkgutil
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent import futures
 from multiprocessing import get_context
 from types import ModuleType
 
@@ -76,13 +76,13 @@ class Runner:
             for case, seed in todo:
                 yield case, seed, one(self.name, case, seed, self._workshop(quiet=False))
             return
-        with ProcessPoolExecutor(self.options.jobs, get_context("spawn")) as pool:
+        with futures.ProcessPoolExecutor(self.options.jobs, get_context("spawn")) as pool:
             going = {
                 pool.submit(one, self.name, case, seed, self._workshop(quiet=True)): (case, seed)
                 for case, seed in todo
             }
             try:
-                for done in as_completed(going):
+                for done in futures.as_completed(going):
                     yield *going[done], done.result()
             except BaseException:
                 pool.shutdown(wait=False, cancel_futures=True)
