@@ -32,6 +32,7 @@ METHODS: dict[str, dict[str, float]] = {
     "none": {},
     "linear": {},
     "ntk_aware": {},
+    "ntk_aware twice": {},  # a factor twice as large as the lengths ask for
     "ntk_fixed": {},
     "ntk_by_parts": {"beta_fast": 32.0, "beta_slow": 1.0},
     "yarn": {"beta_fast": 32.0, "beta_slow": 1.0},
@@ -106,7 +107,7 @@ def frequencies(method: str, factor: float) -> tuple[Tensor, float]:
         return scaling.default(BASE.head_dim, BASE.base)
     name, options = method.partition(" ")[0], dict(METHODS[method])
     if name != "proportional":
-        options["factor"] = float(factor)
+        options["factor"] = float(2 * factor if method.endswith("twice") else factor)
     if name in ("ntk_by_parts", "yarn", "llama3"):
         options["original_max_seq_len"] = BASE.seq_len
     return getattr(scaling, name)(BASE.head_dim, BASE.base, **options)
