@@ -134,9 +134,9 @@ def heads(model: Transformer) -> dict[str, Tensor]:
 
     Returns:
         Numbers by name.
-        `beyond`: attention on keys of new distances, per head and bin of 32 queries, and
-        `beyond_folded`, the same with all hands folded; `entropy`: of the attention, in nats,
-        likewise; `map`: mean attention of 64 queries on each 64 keys, per head; `parts`: mean score
+        `beyond`: attention on keys of new distances, per head and bin of 32 queries; `entropy`: of
+        the attention, in nats, likewise; `map`: mean attention of 64 queries on each 64 keys, per
+        head; `folded_...`: the same with all hands folded; `parts`: mean score
         that each group of hands gives to keys at distances of 32 each, per head and group, from the
         last 32 queries of texts that were read through a window; `norms`: mean |q| |k| of each
         pair, per head; `nearer` and `kept`: see `ranking`, per head and length.
@@ -146,7 +146,7 @@ def heads(model: Transformer) -> dict[str, Tensor]:
     q, k = _queries_and_keys(altered(model, window=TRAINED), texts)
     return {
         **_before_and_after(plain),
-        "beyond_folded": _before_and_after(folded)["beyond"],
+        **{f"folded_{name}": x for name, x in _before_and_after(folded).items()},
         "parts": _parts(q, k),
         **_within(model),
     }
