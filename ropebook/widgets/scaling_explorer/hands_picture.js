@@ -22,7 +22,7 @@ export function planOf({ hands, original_length, new_length }, width) {
   const onWaves = linearScale(low - 0.4, high + 0.4, WAVES.bottom, WAVES.top + room);
   const finite = stretch.filter(Number.isFinite);
   const most = Math.max(1, ...finite);
-  const [least, largest] = ends([2, new_length / original_length, most, ...finite]);
+  const [least, largest] = ends([2, Math.max(1, new_length / original_length), most, ...finite]);
   const onTimes = linearScale(Math.min(0, least), largest, STRETCH.bottom, STRETCH.top + room);
   const step = (width - HANDS.left - HANDS.right) / stretch.length;
   return {

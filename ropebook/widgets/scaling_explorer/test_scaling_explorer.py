@@ -2,6 +2,9 @@
 
 import math
 import random
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
 
 import pytest
 import torch
@@ -9,8 +12,11 @@ import torch
 pytest.importorskip("anywidget")
 
 import javascript
+from browser import PAGE_TIME
 from oracles import Oracle, wrong_readouts
 from refusals import assert_refused
+from scratch import page_of
+from toc import ROOT
 
 from ropebook.widgets import ScalingExplorer
 from ropebook.widgets.scaling_explorer.widget import LIMITS, METHODS, PRESETS
@@ -209,6 +215,129 @@ def test_a_ghost_is_held_and_let_go(on_scratch):
     widget.control("hold").click()
     widget.control("hold").click()
     assert drawn_as() == ("default", [False, False])
+
+
+# ---- any state is a link ----
+
+
+def seen(page):
+    """The state of the widget that was mounted last."""
+    return page.evaluate("(names) => names.map((name) => model.get(name))", [*STATE])
+
+
+def looks(widget):
+    return widget.host.locator("svg").evaluate_all("(all) => all.map((one) => one.outerHTML)")
+
+
+def settled(page, address=None):
+    """Open an address, or the page's own once more, until its widgets stand and have drawn."""
+    page.goto(address) if address else page.reload()
+    page.wait_for_selector(".rope-widget-host .rope-widget")
+    page.evaluate("whenDrawn()")
+
+
+def test_a_link_brings_back_its_state_from_disk(on_scratch):
+    widget = on_scratch("scaling_explorer")
+    page = widget.page
+    first = [state_of(ScalingExplorer())[name] for name in STATE]
+    for traits in [drawn(random.Random(seed), METHODS[seed]) for seed in range(3)]:
+        page.evaluate("(all) => { for (const name in all) model.set(name, all[name]) }", traits)
+        widget.still()
+        assert widget.control("link").get_attribute("aria-pressed") == "false"
+        widget.control("link").click()
+        widget.still()
+        assert widget.control("link").get_attribute("aria-pressed") == "true"
+        before = str(widget.reports()), looks(widget)
+        assert page.url.startswith("file:") and "#scaling_explorer?method=" in page.url
+        settled(page)
+        assert seen(page) == [traits[name] for name in STATE]
+        assert (str(widget.reports()), looks(widget)) == before
+        ScalingExplorer(**dict(zip(STATE, seen(page), strict=True)))
+    # Without its address the page is what it was.
+    page.evaluate("history.replaceState(null, '', location.pathname)")
+    settled(page)
+    assert seen(page) == first
+
+
+def test_a_link_brings_back_its_state_over_http(chromium, tmp_path):
+    host = ROOT / "book/_static/static_host.js"
+    text = page_of(ScalingExplorer()).replace(host.as_uri(), "/static_host.js")
+    (tmp_path / "index.html").write_text(text, encoding="utf-8")
+    (tmp_path / "static_host.js").write_bytes(host.read_bytes())
+    handler = partial(Quiet, directory=tmp_path)
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        context = chromium.new_context()
+        page = context.new_page()
+        page.add_init_script(path=PAGE_TIME)
+        asked = "method=llama3&factor=8&new_length=131072"
+        settled(page, f"http://127.0.0.1:{server.server_port}/index.html#scaling_explorer?{asked}")
+        traits = {"method": "llama3", "factor": 8, "new_length": 131_072}
+        assert seen(page) == [*state_of(ScalingExplorer(**traits)).values()]
+        context.close()
+        server.shutdown()
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    """A server that does not write what it is asked for."""
+
+    def log_message(self, *arguments):
+        """Write nothing."""
+
+
+def test_a_link_within_the_page_is_obeyed_and_a_heading_is_left_alone(on_scratch):
+    widget = on_scratch("scaling_explorer")
+    page = widget.page
+    page.evaluate(
+        """() => {
+          document.querySelector("h1").id = "scratch";
+          document.querySelector("main").insertAdjacentHTML("beforeend",
+            "<div style='height: 2000px'></div><a href='#scratch'>up</a>" +
+            "<a href='#scaling_explorer?method=ntk_aware&factor=8'>there</a>");
+        }"""
+    )
+    page.get_by_text("there").click()
+    widget.still()
+    assert seen(page)[:3] == ["ntk_aware", "linear", 8]
+    top = "() => document.querySelector('.rope-widget').getBoundingClientRect().top"
+    assert abs(page.evaluate(top)) < 1
+    kept = widget.snapshot()
+    page.get_by_text("up", exact=True).click()
+    widget.still()
+    assert page.url.endswith("#scratch") and page.evaluate("scrollY") < 100
+    assert widget.snapshot() == kept
+
+
+@pytest.mark.parametrize(
+    "asked", ["factor=1000", "method=longrope", "speed=1", "method=linear&head_dim=63"]
+)
+def test_a_link_that_cannot_be_shown_changes_nothing_and_says_so(on_scratch, asked):
+    widget = on_scratch("scaling_explorer")
+    before = widget.snapshot()
+    widget.page.evaluate("(asked) => { location.hash = `scaling_explorer?${asked}` }", asked)
+    said = widget.host.get_by_text("asks for a state that does not exist")
+    said.wait_for()
+    assert widget.snapshot() == before
+    widget.control("link").click()
+    widget.still()
+    assert said.count() == 0
+
+
+def test_each_of_two_on_a_page_has_its_own_address(chromium, tmp_path):
+    address = tmp_path / "index.html"
+    address.write_text(page_of(ScalingExplorer(), ScalingExplorer()), encoding="utf-8")
+    context = chromium.new_context(offline=True)
+    page = context.new_page()
+    page.add_init_script(path=PAGE_TIME)
+    settled(page, f"{address.as_uri()}#scaling_explorer.2?method=llama3")
+    pressed = "[aria-checked=true]"
+    shown = [host.locator(pressed).inner_text() for host in page.locator(".rope-widget").all()]
+    assert shown == ["YaRN", "Llama 3"]
+    assert page.evaluate("scrollY") > 300, "the second is in sight"
+    for index, name in enumerate(["scaling_explorer?", "scaling_explorer.2?"]):
+        page.locator("[data-control=link]").nth(index).click()
+        assert f"#{name}" in page.url
+    context.close()
 
 
 # ---- what it must report ----

@@ -54,8 +54,8 @@ const WORDS = {
     lines: { original: "original length: {value}", new: "new length: {value}" },
     endless: "∞",
     legend: {
-      inside: "seen in training",
-      outside: "turns to unseen angles",
+      inside: "within the seen arc",
+      outside: "goes on to unseen angles",
       before: "before",
       little: "slowed too little",
     },
@@ -77,14 +77,11 @@ const WORDS = {
     never: "never",
     none: "none",
     lessons: {
-      unscaled: "Unscaled,",
-      scaled: "<b>{name}</b> leaves <b>{unslowed}</b> of {pairs} hands as fast as they were. ",
-      short: "The new length is no longer than the original: every angle has been seen.",
-      outside: "Over {length} tokens <b>{outside}</b> turn to angles that training never showed",
-      inside: "Over {length} tokens <b>no hand</b> turns to an angle that training never showed",
-      before: "; unscaled it would be {before}.",
+      scaled: "<b>{name}</b> slows <b>{slowed}</b> of {pairs} hands. ",
+      reached: "Hands that reach unseen angles over {length} tokens: <b>{outside}</b>",
+      unscaled: "; unscaled: {before}",
       end: ".",
-      growing: " At every further token all speeds but one change.",
+      growing: " One token more changes all speeds but one.",
     },
   },
 };
@@ -101,14 +98,12 @@ export function rulesOf({ methods, limits }) {
 
 // The sentence under the pictures, from the table's parts.
 export function lessonOf(words, state) {
-  const { method, hands, within, within_before, new_length, original_length } = state;
+  const { method, hands, within, within_before, unslowed, new_length, original_length } = state;
   const pairs = hands.inverse.length;
-  const outside = pairs - within;
-  const parts = method === "default" ? [] : ["scaled"];
-  if (new_length <= original_length) parts.push("short");
-  else parts.push(outside ? "outside" : "inside", method === "default" ? "end" : "before");
+  const parts = method === "default" ? ["reached", "end"] : ["scaled", "reached", "unscaled", "end"];
   if (method === "dynamic_ntk" && new_length >= original_length) parts.push("growing");
-  const values = { ...state, pairs, outside, before: pairs - within_before, length: new_length };
+  const [outside, before] = [within, within_before].map((inside) => pairs - inside);
+  const values = { pairs, outside, before, slowed: pairs - unslowed, length: new_length };
   const said = parts.map((part) => words.lessons[part]).join("");
   return fill(said, { ...values, name: words.methods[method] }, (value) =>
     typeof value === "number" ? formatQuantity(value) : value,
