@@ -37,6 +37,11 @@ test("what breaks a rule, or is no trait, cannot be shown, and nothing of it is"
   }
 });
 
+test("an empty text is no number, not even where 0 is one", () => {
+  const share = numberIn([0, 1]);
+  assert.deepEqual([share("0"), share(""), share(" ")], [0, undefined, undefined]);
+});
+
 // A page with an address, and two widgets of a name in it.
 function onPage(hash) {
   const heard = { hashchange: [], load: [] };

@@ -1,6 +1,6 @@
 // The picture over distance: the mean of all hands' cosines before and after, on a logarithmic axis, on
 // which slowing all hands alike moves the whole curve to the right.
-import { setAttributes, svg } from "../kit/dom.js";
+import { setAttributes, svg, whenChanged } from "../kit/dom.js";
 import { box, label, layer, path } from "../kit/layer.js";
 import { polylinePath } from "../kit/paths.js";
 import { panel } from "../kit/plot.js";
@@ -8,6 +8,7 @@ import { formatNumber, formatQuantity } from "../kit/text.js";
 import { distancesTo, smoothMeans } from "./methods.js";
 
 const CURVE = { left: 34, right: 12, top: 28, bottom: 204, height: 250 };
+const SAMPLE = 2; // pixels
 
 // Distances that are named on an axis of some width: powers of ten with room for their numbers, the last.
 export function namedDistances(last, width) {
@@ -18,18 +19,20 @@ export function namedDistances(last, width) {
 export function curvePicture(words) {
   const picture = svg("svg", { role: "img", "aria-label": words.picture.curve });
   const paint = layer(picture);
+  // Each curve is computed again only where its own hands have changed.
+  const means = Array.from({ length: 3 }, () => whenChanged(smoothMeans));
 
   function draw({ hands, original_length: original, new_length: last }, held, width) {
     const right = width - CURVE.right;
     const toX = (distance) => CURVE.left + (Math.log(distance) / Math.log(last)) * (right - CURVE.left);
-    const count = Math.round((right - CURVE.left) / 1.5);
+    const count = Math.round((right - CURVE.left) / SAMPLE);
     const distances = distancesTo(last, count);
-    const curves = [hands.unscaled, held ?? hands.unscaled, hands.inverse].map((inverse) =>
-      smoothMeans(inverse, last, count),
+    const curves = [hands.unscaled, held, hands.inverse].map((inverse, i) =>
+      inverse ? means[i](inverse, last, count) : [],
     );
     const low = Math.min(...curves.flatMap((curve) => [...curve])) < -0.3 ? -1 : -0.3;
     const axes = panel({ left: CURVE.left, right, top: CURVE.top, bottom: CURVE.bottom, low, high: 1, toX });
-    const line = (means) => polylinePath([...means].map((mean, i) => axes.at(distances[i], mean)));
+    const line = (curve) => polylinePath([...curve].map((mean, i) => axes.at(distances[i], mean)));
     const [ticks, levels] = [namedDistances(last, right - CURVE.left), [1, 0.5, 0, -1].filter((level) => level >= low)];
     const beyond = Math.min(toX(original), right);
     setAttributes(picture, { viewBox: `0 0 ${width} ${CURVE.height}`, height: CURVE.height });
@@ -39,7 +42,7 @@ export function curvePicture(words) {
       path("rope-axis", axes.levels([0, low])),
       path("rope-scaling-original", original < last ? axes.uprights([original]) : ""),
       path("rope-scaling-unscaled", line(curves[0])),
-      path("rope-scaling-held", held ? line(curves[1]) : ""),
+      path("rope-scaling-held", line(curves[1])),
       path("rope-scaling-curve", line(curves[2])),
       label("rope-scaling-title", 0, 12, words.titles.curve),
       ...axes.numbersUp(levels, (value) => formatNumber(value, value % 1 ? 1 : 0)),

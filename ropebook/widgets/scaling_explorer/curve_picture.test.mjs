@@ -27,7 +27,9 @@ test("a curve that falls deep gets room, and a ghost is drawn where one is held"
   picture.draw({ hands, ...state }, null, 300);
   assert.ok(!numbers().includes("−1"));
   assert.equal(picture.node.find("class", "rope-scaling-held").attributes.d, "");
-  picture.draw({ hands: { unscaled: [1], inverse: [0.01] }, ...state }, [0.5], 300);
-  assert.ok(numbers().includes("−1"));
+  for (const held of [null, [0.5]]) {
+    picture.draw({ hands: { unscaled: [1], inverse: [0.01] }, ...state }, held, 300);
+    assert.ok(numbers().includes("−1"));
+  }
   assert.notEqual(picture.node.find("class", "rope-scaling-held").attributes.d, "");
 });

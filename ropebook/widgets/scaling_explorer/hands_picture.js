@@ -77,12 +77,15 @@ export function handsPicture(words) {
       return Math.log(power) >= plan.low - 0.4 && Math.log(power) <= plan.high + 0.4;
     });
     const levels = sparse([1, most, asked / original], times).filter((value) => value >= 1);
-    const named = (name, tokens, y, aside) => {
+    // Above its line at the left, where hands are fast, and below it at the right.
+    const named = (name, tokens, [edge, aside, anchor]) => {
+      const kind = `rope-scaling-line-label rope-scaling-${name}-label`;
       return label(
-        `rope-scaling-line-label rope-scaling-${name}-label`,
-        HANDS.left + 6,
-        y + aside,
+        kind,
+        edge,
+        wave(tokens) + aside,
         fill(words.lines[name], { value: formatQuantity(tokens) }),
+        anchor,
       );
     };
     const [upper, lower] = asked >= original ? ["new", "original"] : ["original", "new"];
@@ -103,8 +106,8 @@ export function handsPicture(words) {
       ]),
       label("rope-scaling-title", 0, 12, words.titles.waves),
       label("rope-scaling-title", 0, STRETCH.top - 14, words.titles.stretch),
-      named(upper, lengths[upper], wave(lengths[upper]), -6),
-      named(lower, lengths[lower], wave(lengths[lower]), 15),
+      named(upper, lengths[upper], [HANDS.left + 6, -6, "start"]),
+      named(lower, lengths[lower], [right - 4, 15, "end"]),
       ...powers.map((power) =>
         label(
           "",

@@ -13,7 +13,7 @@ const shown = (changes = {}) => ({ ...state, ...changes, ...survey({ ...state, .
 
 test("longer wavelengths stand higher, and what has no end highest", () => {
   const { wave, times } = planOf(shown({ method: "proportional" }), 400);
-  for (const heights of [[10, 1000, 20000, Infinity].map(wave), [1, 1.5, 2, Infinity].map(times)]) {
+  for (const heights of [[10, 1000, 20000, Infinity].map(wave), [1, 2, 4, Infinity].map(times)]) {
     assert.deepEqual(
       [...heights].sort((a, b) => b - a),
       heights,

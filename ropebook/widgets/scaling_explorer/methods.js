@@ -41,7 +41,6 @@ export function staysWithin(unscaled, inverse, original, asked) {
 export function equalBase(inverse) {
   const dim = 2 * inverse.length;
   const base = inverse[1] ** (-dim / 2);
-  if (inverse[0] !== 1 || inverse[1] === 0) return NaN;
   const same = inverseFrequencies(dim, base).every((f, i) => Math.abs(f / inverse[i] - 1) < SLACK);
   return same ? base : NaN;
 }

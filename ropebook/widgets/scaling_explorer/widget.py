@@ -193,7 +193,7 @@ class ScalingExplorer(RopeWidget, folder="scaling_explorer"):
         from ropelib import scaling
 
         inv_freq = self.inv_freq
-        if inv_freq[0] != 1 or inv_freq[1] == 0:
+        if inv_freq[1] == 0:
             return None
         base = inv_freq[1].item() ** (-self.head_dim / 2)
         plain, _ = scaling.default(self.head_dim, base)
