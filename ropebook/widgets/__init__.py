@@ -8,6 +8,7 @@ from ropebook.widgets.distance_curve.widget import DistanceCurve
 from ropebook.widgets.frequency_clocks.widget import FrequencyClocks
 from ropebook.widgets.layout_pairs.widget import LayoutPairs
 from ropebook.widgets.rotation_explorer.widget import RotationExplorer
+from ropebook.widgets.scaling_explorer.widget import ScalingExplorer
 from ropebook.widgets.score_builder.widget import ScoreBuilder
 from ropebook.widgets.sinusoid_explorer.widget import SinusoidExplorer
 from ropebook.widgets.token_shuffle.widget import TokenShuffle
@@ -22,6 +23,7 @@ __all__ = [
     "LayoutPairs",
     "RopeWidget",
     "RotationExplorer",
+    "ScalingExplorer",
     "ScoreBuilder",
     "SinusoidExplorer",
     "TokenShuffle",

@@ -2,7 +2,7 @@ import { parseJson } from "./json_places.js";
 import { layersOf } from "./layers.js";
 import { entriesByKind } from "./rope_part.js";
 import { checked, given, has, isObject, keysOf, refuse } from "./rules.js";
-import { yarnRamp, yarnScale } from "./scaled_frequencies.js";
+import { yarnRamp, yarnScale } from "../kit/scaled_frequencies.js";
 import { SHARE, agreed, valuesOf } from "./values.js";
 import { widths } from "./widths.js";
 

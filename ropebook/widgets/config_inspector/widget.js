@@ -4,7 +4,7 @@ import { TAU, clamp } from "../kit/math.js";
 import { mount } from "../kit/mount.js";
 import { fill, formatQuantity } from "../kit/text.js";
 import { readConfig } from "./reader.js";
-import { dependsOnLength, frequencies, shownLength, turningPairs } from "./scaled_frequencies.js";
+import { dependsOnLength, frequencies, shownLength, turningPairs } from "../kit/scaled_frequencies.js";
 import { MARKS, PLOT, wavesPicture } from "./waves_picture.js";
 
 export const WORDS = {

@@ -6,7 +6,7 @@ import { makeStage } from "./stage.js";
 import { pickWords } from "./text.js";
 
 // Returns the `render` of a widget's default export.
-export function mount({ words: table, traits, settle, build }) {
+export function mount({ words: table, traits, settle, linked, build }) {
   return ({ model, el }) => {
     const words = pickWords(table, document.documentElement.lang);
     let widget = null;
@@ -14,10 +14,13 @@ export function mount({ words: table, traits, settle, build }) {
     const stage = makeStage({ model, traits, settle, redraw });
     const parts = makeParts({ ...stage.tools, reset: stage.reset });
     const lesson = makeLesson();
-    widget = build({ words, model, redraw, lesson: lesson.node, say: lesson.say, ...stage.tools, ...parts.tools });
+    const address = linked?.({ model, redraw, ...stage.tools });
+    const own = { words, model, redraw, address, lesson: lesson.node, say: lesson.say };
+    widget = build({ ...own, ...stage.tools, ...parts.tools });
     const root = widgetRoot(words.title, widget.node);
     const summary = announcer(root);
     el.append(root);
+    address?.start(root);
 
     // All reading of the layout comes before all writing, or the browser lays the page out twice.
     function update() {
@@ -34,6 +37,7 @@ export function mount({ words: table, traits, settle, build }) {
     update();
     return () => {
       stage.cancel();
+      address?.stop();
       widget.stop?.();
       unwatch();
       summary.stop();

@@ -63,6 +63,22 @@ test("a sentence comes back after nodes that stood in its place", () => {
   assert.deepEqual([show(3), show(0), show(3)], ["twice: 6", "nothing", "twice: 6"]);
 });
 
+test("a widget that is linked has its address before it is drawn, and lets go of it", () => {
+  const [model, el, seen] = [fakeModel({ m: 3 }), node(), []];
+  fakePage();
+  const render = mount({
+    words: WORDS,
+    traits: ["m"],
+    linked: ({ model: given, set, state, redraw }) => {
+      assert.deepEqual([given, state(), typeof redraw], [model, { m: 3 }, "function"]);
+      return { start: (root) => seen.push(root) && set({ m: 5 }), stop: () => seen.push("let go"), name: "turner" };
+    },
+    build: ({ address }) => ({ node: html("div"), draw: ({ m }) => seen.push([m, address.name]) }),
+  });
+  render({ model, el })();
+  assert.deepEqual(seen, [el.children[0], [5, "turner"], "let go"]);
+});
+
 test("a widget that is taken down leaves nothing behind", () => {
   const { page, model, seen, unmount } = mounted();
   model.set("m", 4);

@@ -1,6 +1,6 @@
-import { TAU, clamp, inverseFrequencies } from "../kit/math.js";
+import { TAU, clamp, inverseFrequencies } from "./math.js";
 
-// What ropelib/scaling.py computes, for the picture, which has no Python to ask.
+// What ropelib/scaling/ computes, for pictures, which have no Python to ask.
 
 export const yarnScale = (factor, mscale) => 0.1 * mscale * Math.log(factor) + 1;
 

@@ -1,0 +1,129 @@
+// The picture over the hands: wavelengths before and after against both lengths, and below how many
+// times slower each hand has become.
+import { setAttributes, svg } from "../kit/dom.js";
+import { box, label, layer, path } from "../kit/layer.js";
+import { TAU, clamp } from "../kit/math.js";
+import { dotsPath, polylinePath } from "../kit/paths.js";
+import { linearScale } from "../kit/plot.js";
+import { fill, formatQuantity, superscript } from "../kit/text.js";
+
+const HANDS = { left: 42, right: 8, height: 392 };
+const WAVES = { top: 26, bottom: 222 };
+const STRETCH = { top: 266, bottom: 352 };
+
+// Where everything stands: `wave` and `times` go from a value to its height, Infinity included.
+export function planOf({ hands, original_length, new_length }, width) {
+  const { unscaled, inverse, stretch } = hands;
+  const waves = [...unscaled, ...inverse].filter((f) => f > 0).map((f) => TAU / f);
+  const ends = (values) => [Math.log(Math.min(...values)), Math.log(Math.max(...values))];
+  const stands = stretch.includes(Infinity);
+  const room = stands ? 18 : 0;
+  const [low, high] = ends([...waves, original_length, new_length]);
+  const onWaves = linearScale(low - 0.4, high + 0.4, WAVES.bottom, WAVES.top + room);
+  const finite = stretch.filter(Number.isFinite);
+  const most = Math.max(1, ...finite);
+  const [least, largest] = ends([2, Math.max(1, new_length / original_length), most, ...finite]);
+  const onTimes = linearScale(Math.min(0, least), largest, STRETCH.bottom, STRETCH.top + room);
+  const step = (width - HANDS.left - HANDS.right) / stretch.length;
+  return {
+    ...{ stands, step, low, high, most, right: width - HANDS.right },
+    x: (hand) => HANDS.left + (hand + 0.5) * step,
+    wave: (tokens) => (Number.isFinite(tokens) ? onWaves(Math.log(tokens)) : WAVES.top + 4),
+    times: (slowdown) => (Number.isFinite(slowdown) ? onTimes(Math.log(slowdown)) : STRETCH.top + 4),
+  };
+}
+
+// The part of the lower picture in which a hand is slowed too little: those that trained on less than
+// a turn have to be slowed by the ratio of the lengths. None: the new length is no longer.
+export function tooLittle({ unscaled }, original, asked, { step, times, right }) {
+  const first = unscaled.findIndex((f) => original * f < TAU);
+  if (first < 0 || asked <= original) return [right, times(1), 0, 0];
+  const [left, top] = [HANDS.left + first * step, times(asked / original)];
+  return [left, top, right - left, times(1) - top];
+}
+
+// Levels that lie at least `apart` pixels from those before them.
+export function sparse(levels, toY, apart = 13) {
+  const kept = [];
+  for (const level of levels) if (kept.every((other) => Math.abs(toY(other) - toY(level)) >= apart)) kept.push(level);
+  return kept;
+}
+
+export function handsPicture(words) {
+  const picture = svg("svg", { role: "img", "aria-label": words.picture.hands });
+  const paint = layer(picture);
+
+  function draw(state, held, width) {
+    const { hands, original_length: original, new_length: asked } = state;
+    const { unscaled, inverse, stretch, inside } = hands;
+    const plan = planOf(state, width);
+    const { x, wave, times, right, step, stands, most } = plan;
+    const across = (y) => `M${HANDS.left} ${y}H${right}`;
+    const [size, half] = [clamp(step * 0.42, 1.5, 3.6), clamp(step * 0.45, 1.2, 4)];
+    const at = inverse.map((f, i) => ({
+      x: x(i),
+      y: wave(TAU / f),
+      from: wave(TAU / unscaled[i]),
+      below: times(stretch[i]),
+    }));
+    const dots = (isInside, key) =>
+      dotsPath(
+        at.filter((_, i) => inside[i] === isInside).map((one) => [one.x, one[key]]),
+        size,
+      );
+    const stems = at.filter(({ y, from }) => Math.abs(y - from) > size).map((one) => `M${one.x} ${one.from}V${one.y}`);
+    const ticks = at.map((one) => `M${one.x - half} ${one.from}H${one.x + half}`);
+    const powers = Array.from({ length: 9 }, (_, i) => 10 ** i).filter((power) => {
+      return Math.log(power) >= plan.low - 0.4 && Math.log(power) <= plan.high + 0.4;
+    });
+    const levels = sparse([1, most, asked / original], times).filter((value) => value >= 1);
+    // Above its line at the left, where hands are fast, and below it at the right.
+    const named = (name, tokens, [edge, aside, anchor]) => {
+      const kind = `rope-scaling-line-label rope-scaling-${name}-label`;
+      return label(
+        kind,
+        edge,
+        wave(tokens) + aside,
+        fill(words.lines[name], { value: formatQuantity(tokens) }),
+        anchor,
+      );
+    };
+    const [upper, lower] = asked >= original ? ["new", "original"] : ["original", "new"];
+    const lengths = { new: asked, original };
+    setAttributes(picture, { viewBox: `0 0 ${width} ${HANDS.height}`, height: HANDS.height });
+    paint([
+      box("rope-scaling-little", tooLittle(hands, original, asked, plan)),
+      path("rope-grid", [...powers.map(wave), ...levels.map(times)].map(across).join("")),
+      path("rope-axis", across(WAVES.bottom) + across(STRETCH.bottom)),
+      path("rope-scaling-original", across(wave(original))),
+      path("rope-scaling-new", across(wave(asked))),
+      path("rope-scaling-stem", stems.join("")),
+      path("rope-scaling-before", ticks.join("")),
+      path("rope-scaling-held", held ? polylinePath(held.map((slowdown, i) => [x(i), times(slowdown)])) : ""),
+      ...["y", "below"].flatMap((key) => [
+        path("rope-scaling-inside", dots(true, key)),
+        path("rope-scaling-outside", dots(false, key)),
+      ]),
+      label("rope-scaling-title", 0, 12, words.titles.waves),
+      label("rope-scaling-title", 0, STRETCH.top - 14, words.titles.stretch),
+      named(upper, lengths[upper], [HANDS.left + 6, -6, "start"]),
+      named(lower, lengths[lower], [right - 4, 15, "end"]),
+      ...powers.map((power) =>
+        label(
+          "",
+          HANDS.left - 6,
+          wave(power) + 4,
+          power < 1e4 ? formatQuantity(power) : `10${superscript(Math.log10(power))}`,
+          "end",
+        ),
+      ),
+      ...levels.map((value) => label("", HANDS.left - 6, times(value) + 4, formatQuantity(value), "end")),
+      label("", HANDS.left - 6, WAVES.top + 8, stands ? words.endless : "", "end"),
+      label("", HANDS.left - 6, STRETCH.top + 8, stands ? words.endless : "", "end"),
+      label("", x(0), STRETCH.bottom + 16, "0", "middle"),
+      label("", x(stretch.length - 1), STRETCH.bottom + 16, String(stretch.length - 1), "middle"),
+      label("", (HANDS.left + right) / 2, HANDS.height - 6, words.axes.hand, "middle"),
+    ]);
+  }
+  return { node: picture, draw };
+}

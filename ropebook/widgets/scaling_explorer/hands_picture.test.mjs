@@ -1,0 +1,70 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+
+import { fakePage } from "../kit/fake_page.mjs";
+import { handsPicture, planOf, sparse, tooLittle } from "./hands_picture.js";
+import { survey } from "./methods.js";
+
+const state = {
+  ...{ method: "yarn", held: "linear", factor: 4, base: 10000, head_dim: 128 },
+  ...{ original_length: 4096, new_length: 16384, new_base: 1e6, share: 0.75 },
+};
+const shown = (changes = {}) => ({ ...state, ...changes, ...survey({ ...state, ...changes }) });
+
+test("longer wavelengths stand higher, and what has no end highest", () => {
+  const { wave, times } = planOf(shown({ method: "proportional" }), 400);
+  for (const heights of [[10, 1000, 20000, Infinity].map(wave), [1, 2, 4, Infinity].map(times)]) {
+    assert.deepEqual(
+      [...heights].sort((a, b) => b - a),
+      heights,
+    );
+  }
+});
+
+test("hands stand side by side over the whole width", () => {
+  const { x, step, right } = planOf(shown(), 400);
+  assert.ok(Math.abs(x(63) + step / 2 - right) < 1e-9);
+  assert.ok(Math.abs(x(1) - x(0) - step) < 1e-9);
+});
+
+test("what is too little begins at the first hand without a full turn, and ends at the ratio of the lengths", () => {
+  const told = shown();
+  const plan = planOf(told, 400);
+  const [left, top, width, height] = tooLittle(told.hands, 4096, 16384, plan);
+  assert.ok(Math.abs(left - (plan.x(46) - plan.step / 2)) < 1e-9);
+  assert.equal(top, plan.times(4));
+  assert.ok(Math.abs(left + width - plan.right) < 1e-9 && Math.abs(top + height - plan.times(1)) < 1e-9);
+});
+
+test("nothing is too little where the new length is no longer, or every hand has turned", () => {
+  for (const changes of [{ new_length: 4096 }, { original_length: 131072, new_length: 262144 }]) {
+    const told = shown(changes);
+    const [, , width, height] = tooLittle(told.hands, told.original_length, told.new_length, planOf(told, 400));
+    assert.deepEqual([width, height], [0, 0]);
+  }
+});
+
+test("levels too near to others are not named", () => {
+  const to = (value) => 10 * value;
+  assert.deepEqual(sparse([1, 4, 4, 4.5, 9], to), [1, 4, 9]);
+});
+
+test("every hand has a dot in each picture, full where it stays within its arc", () => {
+  fakePage();
+  const words = { picture: {}, titles: {}, axes: {}, lines: { original: "", new: "" }, endless: "∞" };
+  const picture = handsPicture(words);
+  picture.draw(shown({ method: "ntk_aware" }), null, 400);
+  const dots = (name) =>
+    picture.node
+      .all()
+      .filter((node) => node.attributes.class === `rope-scaling-${name}`)
+      .map((node) => node.attributes.d.split("Z").length - 1);
+  assert.deepEqual(
+    [dots("inside"), dots("outside")],
+    [
+      [47, 47],
+      [17, 17],
+    ],
+  );
+  assert.equal(picture.node.find("class", "rope-scaling-held").attributes.d, "");
+});

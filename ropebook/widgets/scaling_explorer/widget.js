@@ -1,0 +1,247 @@
+import { numberIn, oneOf, stateAddress } from "../kit/address.js";
+import { IN_POWERS_OF_TEN, IN_POWERS_OF_TWO } from "../kit/controls.js";
+import { div, html, legendOf, svg, whenChanged, widthOf } from "../kit/dom.js";
+import { mount } from "../kit/mount.js";
+import { dotsPath } from "../kit/paths.js";
+import { fill, formatAngle, formatNumber, formatQuantity } from "../kit/text.js";
+import { curvePicture } from "./curve_picture.js";
+import { handsPicture } from "./hands_picture.js";
+import { scaledBy, slowdowns, survey } from "./methods.js";
+
+const WORDS = {
+  en: {
+    title: "Scaling explorer: how much each method slows each hand",
+    picture: {
+      hands:
+        "Over the hands, fastest first: wavelength before and after scaling against the original and the new length; below, how many times slower each hand has become",
+      curve: "The mean of all hands’ cosines over distance, before and after scaling",
+    },
+    stops: "Models to visit",
+    presets: {
+      pi: "Llama 2, PI",
+      ntk_aware: "NTK-aware, 8 for 4",
+      yarn: "YaRN, 16",
+      code_llama: "Code Llama",
+      llama31: "Llama 3.1",
+    },
+    method: "Method",
+    methods: {
+      default: "none",
+      linear: "PI",
+      ntk_aware: "NTK-aware",
+      ntk_fixed: "NTK fixed",
+      dynamic_ntk: "dynamic NTK",
+      ntk_by_parts: "NTK by parts",
+      yarn: "YaRN",
+      llama3: "Llama 3",
+      proportional: "p-RoPE",
+      raised_base: "new base",
+    },
+    hold: "hold as a ghost",
+    link: "link to this state",
+    linkSaid: { stands: "It is in the page’s address.", broken: "The address asks for a state that does not exist." },
+    sliders: {
+      factor: "factor",
+      base: "base in training",
+      headDim: "head_dim, two per hand",
+      original: "original length, tokens",
+      asked: "new length, tokens",
+      newBase: "new base",
+      share: "share of hands that turn",
+    },
+    titles: { waves: "wavelength, tokens", stretch: "times slower", curve: "mean of the cosines, smoothed" },
+    axes: { hand: "hand, fastest first", distance: "distance, tokens" },
+    lines: { original: "original length: {value}", new: "new length: {value}" },
+    endless: "∞",
+    legend: {
+      inside: "within the seen arc",
+      outside: "goes on to unseen angles",
+      before: "before",
+      little: "slowed too little",
+    },
+    curves: { before: "before", after: "now", held: "ghost" },
+    held: "ghost: {name}",
+    readouts: {
+      within: "within the seen arc",
+      before: "without scaling",
+      unslowed: "not slowed",
+      partly: "slowed in part",
+      fully: "slowed most",
+      most: "most slowed, times",
+      attention: "attention factor",
+      slowest: "longest turn, tokens",
+      step: "fastest hand per token",
+      base: "same as base",
+    },
+    stands: "stand still",
+    never: "never",
+    none: "none",
+    lessons: {
+      scaled: "<b>{name}</b> slows <b>{slowed}</b> of {pairs} hands. ",
+      reached: "Hands that reach unseen angles over {length} tokens: <b>{outside}</b>",
+      unscaled: "; unscaled: {before}",
+      end: ".",
+      growing: " One token more changes all speeds but one.",
+    },
+  },
+};
+
+const TRAITS = ["method", "held", "factor", "base", "head_dim", "original_length", "new_length", "new_base", "share"];
+const WITHOUT_FACTOR = ["default", "proportional", "raised_base"];
+const ROUND = { step: 0.25, toInput: Math.log2, fromInput: (power) => Number((2 ** power).toPrecision(3)) };
+
+export function rulesOf({ methods, limits }) {
+  const steps = { head_dim: 2, original_length: 1, new_length: 1 };
+  const numbers = Object.entries(limits).map(([name, range]) => [name, numberIn(range, steps[name])]);
+  return { method: oneOf(methods), held: oneOf(methods), ...Object.fromEntries(numbers) };
+}
+
+// The sentence under the pictures, from the table's parts.
+export function lessonOf(words, state) {
+  const { method, hands, within, within_before, unslowed, new_length, original_length } = state;
+  const pairs = hands.inverse.length;
+  const parts = method === "default" ? ["reached", "end"] : ["scaled", "reached", "unscaled", "end"];
+  if (method === "dynamic_ntk" && new_length >= original_length) parts.push("growing");
+  const [outside, before] = [within, within_before].map((inside) => pairs - inside);
+  const values = { pairs, outside, before, slowed: pairs - unslowed, length: new_length };
+  const said = parts.map((part) => words.lessons[part]).join("");
+  return fill(said, { ...values, name: words.methods[method] }, (value) =>
+    typeof value === "number" ? formatQuantity(value) : value,
+  );
+}
+
+// What the marks mean, as they stand in the pictures.
+const SAMPLES = {
+  inside: (sample) => svg("path", { class: "rope-scaling-inside", d: dotsPath([[9, 9]], 3.6) }, sample),
+  outside: (sample) => svg("path", { class: "rope-scaling-outside", d: dotsPath([[9, 9]], 3.6) }, sample),
+  before: (sample) => svg("path", { class: "rope-scaling-before", d: "M5 9H13" }, sample),
+  little: (sample) => svg("rect", { class: "rope-scaling-little", x: 1, y: 3, width: 16, height: 12 }, sample),
+};
+const LINES = {
+  before: (sample) => svg("path", { class: "rope-scaling-unscaled", d: "M1 9H17" }, sample),
+  after: (sample) => svg("path", { class: "rope-scaling-curve", d: "M1 9H17" }, sample),
+  held: (sample) => svg("path", { class: "rope-scaling-held", d: "M1 9H17" }, sample),
+};
+
+// The ghost's frequencies; null where they are drawn already.
+const ghostOf = (state) => {
+  if (state.held === state.method || state.held === "default") return null;
+  return scaledBy(state.held, state).inverse;
+};
+
+function makeControls({ words, limits, sliders }) {
+  const [format, tone] = [formatQuantity, "neutral"];
+  const inTen = ([low, high]) => ({ ...IN_POWERS_OF_TEN, min: Math.log10(low), max: Math.log10(high), format, tone });
+  const inTwo = ([low, high]) => ({ ...IN_POWERS_OF_TWO, min: Math.log2(low), max: Math.log2(high), format });
+  const ifUsed = (name, trait) => (state) => (state.method === name ? state[trait] : null);
+  const asked = (state) => (WITHOUT_FACTOR.includes(state.method) ? null : state.factor);
+  const [low, high] = limits.head_dim;
+  const [factor, newBase, share, ...others] = sliders({
+    factor: { label: words.sliders.factor, tone: "k", ...inTwo(limits.factor), ...ROUND, value: asked },
+    new_base: {
+      label: words.sliders.newBase,
+      ...inTen(limits.new_base),
+      tone: "k",
+      value: ifUsed("raised_base", "new_base"),
+    },
+    share: {
+      label: words.sliders.share,
+      tone: "k",
+      max: 1,
+      step: 0.05,
+      format: formatNumber,
+      value: ifUsed("proportional", "share"),
+    },
+    original_length: { label: words.sliders.original, tone: "position", ...inTwo(limits.original_length) },
+    new_length: { label: words.sliders.asked, tone: "position", ...inTwo(limits.new_length) },
+    base: { label: words.sliders.base, ...inTen(limits.base) },
+    head_dim: { label: words.sliders.headDim, tone, min: low, max: high, step: 2, format },
+  });
+  // A method has one of the first three, or none: they share a place.
+  return [div("rope-scaling-own", factor, newBase, share), ...others];
+}
+
+function makeReadouts({ words, readouts }) {
+  const names = words.readouts;
+  const of = (name) => (state) => [state[name], `${state[name]} / ${state.hands.inverse.length}`];
+  const orElse = (said) => (value) => (Number.isNaN(value) ? said : formatQuantity(value));
+  return readouts({
+    within: { label: names.within, value: of("within") },
+    within_before: { label: names.before, value: of("within_before") },
+    unslowed: { label: names.unslowed, value: of("unslowed") },
+    partly: { label: names.partly, value: of("partly") },
+    fully: { label: names.fully, value: of("fully") },
+    most: { label: names.most, format: (value) => (Number.isNaN(value) ? words.stands : formatNumber(value)) },
+    first_step: { label: names.step, format: formatAngle },
+    wavelength_slowest: { label: names.slowest, format: orElse(words.never) },
+    equal_base: { label: names.base, format: orElse(words.none) },
+    attention_factor: { label: names.attention, format: (value) => formatNumber(value, 3) },
+  });
+}
+
+function build({ words, model, lesson, address, buttons, chooser, sliders, readouts, text }) {
+  const [hands, curve] = [handsPicture(words), curvePicture(words)];
+  const [drawHands, drawCurve] = [hands.draw, curve.draw].map(whenChanged);
+  const places = [hands, curve].map(({ node }) => div("rope-scaling-place", node));
+  const presets = Object.entries(model.get("presets")).map(([name, visit]) => [
+    `preset_${name}`,
+    { label: words.presets[name], visit },
+  ]);
+  const options = model.get("methods").map((name) => [name, words.methods[name]]);
+  const [hold, link] = buttons({
+    hold: {
+      label: words.hold,
+      visit: ({ method, held }) => ({ held: held === method ? "default" : method }),
+      pressed: ({ method, held }) => held === method,
+    },
+    link: { label: words.link, pressed: address.stands, onClick: address.write },
+  });
+  const said = (state) => (address.stands(state) ? "stands" : address.broken() ? "broken" : null);
+  return {
+    node: div(
+      "rope-frame rope-scaling",
+      html(
+        "div",
+        { class: "rope-row rope-row-first", role: "group", "aria-label": words.stops },
+        ...buttons(Object.fromEntries(presets)),
+      ),
+      chooser("method", { label: words.method, options, className: "rope-row rope-scaling-methods" }),
+      div(
+        "rope-scaling-pictures",
+        div("", places[0], legendOf(words.legend, [18, 18], SAMPLES)),
+        div("", places[1], legendOf(words.curves, [18, 18], LINES), lesson),
+      ),
+      div("rope-controls", ...makeControls({ words, limits: model.get("limits"), sliders })),
+      div(
+        "rope-scaling-keep",
+        div(
+          "rope-row",
+          hold,
+          text(({ held }) => fill(words.held, { name: words.methods[held] })),
+        ),
+        div(
+          "rope-row",
+          link,
+          text((state) => words.linkSaid[said(state)] ?? ""),
+        ),
+      ),
+      div("rope-readouts", ...makeReadouts({ words, readouts })),
+    ),
+    measure: () => ({ wide: widthOf(places[0], 240, 800), side: widthOf(places[1], 220, 800) }),
+    derive: survey,
+    draw(state, { wide, side }) {
+      const ghost = ghostOf(state);
+      const { hands: shown, original_length, new_length } = state;
+      drawHands({ hands: shown, original_length, new_length }, ghost && slowdowns(shown.unscaled, ghost), wide);
+      drawCurve({ hands: shown, original_length, new_length }, ghost, side);
+    },
+    lesson: (state) => lessonOf(words, state),
+  };
+}
+
+const linked = ({ model, ...tools }) => {
+  const rules = rulesOf({ methods: model.get("methods"), limits: model.get("limits") });
+  return stateAddress({ name: "scaling_explorer", rules, ...tools });
+};
+
+export default { render: mount({ words: WORDS, traits: TRAITS, linked, build }) };
