@@ -33,8 +33,7 @@ export function slowdowns(unscaled, inverse) {
 // For each hand, whether it turns over the new length no further than it did, or a whole turn, over
 // the original one.
 export function staysWithin(unscaled, inverse, original, asked) {
-  const part = (f, length) => Math.min((length * f) / TAU, 1);
-  return inverse.map((f, i) => part(f, asked) <= part(unscaled[i], original) * (1 + SLACK));
+  return inverse.map((f, i) => Math.min(asked * f, TAU) <= original * unscaled[i] * (1 + SLACK));
 }
 
 // The base whose plain frequencies these are; NaN where there is none.

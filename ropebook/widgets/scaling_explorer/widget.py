@@ -202,6 +202,6 @@ class ScalingExplorer(RopeWidget, folder="scaling_explorer"):
     def _within(self, method: str) -> int:
         from ropelib.frequencies import turns
 
-        seen = turns(self.frequencies_of("default")[0], self.original_length).clamp(max=1)
+        seen = turns(self.frequencies_of("default")[0], self.original_length)
         reached = turns(self.frequencies_of(method)[0], self.new_length).clamp(max=1)
         return int((reached <= seen * (1 + _SLACK)).sum())
