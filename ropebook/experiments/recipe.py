@@ -13,7 +13,7 @@ from ropelib import checks, scaling
 
 STDLIB = "stdlib"
 ADDED = ("sinusoidal", "learned")  # to the embeddings, before the first layer
-BIASES = ("shaw", "transformer_xl", "t5", "deberta", "alibi", "content_bias")
+BIASES = ("shaw", "transformer_xl", "t5", "t5_quick", "deberta", "alibi", "content_bias")
 ROTARY = ("rope", "rope_learned")
 ENCODINGS = ("none", *ADDED, *BIASES, *ROTARY)
 METHODS = tuple(name for name in scaling.__all__ if name != "yarn_mscale")

@@ -154,3 +154,18 @@ def test_what_cannot_turn_or_does_not_fit_is_refused():
         with_rotary(still, inv_freq(8))
     with pytest.raises(ValueError, match="encodings must be one per layer, got 1 for 2 layers"):
         with_encodings(still, [Alibi(2)])
+
+
+def test_the_quick_t5_starts_at_nothing_and_moves_further_in_a_step():
+    places, moved = torch.arange(5), {}
+    for encoding in ("t5", "t5_quick"):
+        torch.manual_seed(0)
+        bias = per_layer(replace(SMALL, encoding=encoding))[0]
+        before = bias.score_bias(None, None, places, places)
+        optimizer = torch.optim.Adam(bias.parameters(), lr=0.01)
+        before.square().sum().backward() if before.any() else before.sum().backward()
+        optimizer.step()
+        after = bias.score_bias(None, None, places, places)
+        moved[encoding] = (after - before).abs().max().item()
+    assert not before.any(), "of the quick one"
+    assert moved == pytest.approx({"t5": 0.01, "t5_quick": 0.3}, rel=1e-3)

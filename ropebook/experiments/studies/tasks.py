@@ -19,9 +19,12 @@ BASE = Recipe(
     warmup=50,
     dtype="float32",
 )
-STEPS = {"copy": 500, "induction": 400, "passkey": 500, "nearest": 700, "parity": 150}
+STEPS = {"copy": 500, "induction": 400, "passkey": 500, "nearest": 700, "parity": 100}
 ENCODINGS: dict[str, dict[str, Any]] = {
-    **{name: {"encoding": name} for name in ("none", "sinusoidal", "t5", "alibi", "content_bias")},
+    **{
+        name: {"encoding": name}
+        for name in ("none", "sinusoidal", "t5", "t5_quick", "alibi", "content_bias")
+    },
     "rope": {},
     "rope 4 of 32": {"rotary_dim": 4},
     "rope layer 2 without": {"nope_every": 2},

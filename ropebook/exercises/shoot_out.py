@@ -1,0 +1,132 @@
+"""Checkers of the chapter The shoot-out: differences over seeds, what encodings hold and reach."""
+
+import math
+from collections.abc import Sequence
+
+import torch
+
+from ropebook.exercises.base import NO_RETURN, exercise
+
+_ONE = (1.82, 1.79, 1.85, 1.80, 1.84)
+_OTHER = (1.80, 1.78, 1.82, 1.79, 1.81)
+
+
+@exercise("a difference over seeds")
+def _a_difference_over_seeds(answer):
+    generator = torch.Generator().manual_seed(0)
+    drawn = 1.8 + 0.02 * torch.randn(2, 7, generator=generator, dtype=torch.float64)
+    for one, other in ((_ONE, _OTHER), drawn.tolist()):
+        given = answer(list(one), list(other))
+        if given is None:
+            return NO_RETURN
+        if not isinstance(given, Sequence | torch.Tensor) or len(given) != 2:
+            return "Return two numbers: the mean difference and its standard error."
+        mean, error = (float(number) for number in given)
+        x, y = (torch.tensor(values, dtype=torch.float64) for values in (one, other))
+        count, gap = len(x), x - y
+        right = (gap.std() / count**0.5).item()
+        if not math.isclose(mean, gap.mean(), abs_tol=1e-9):
+            if math.isclose(mean, -gap.mean(), abs_tol=1e-9):
+                return "That is the other minus the one. Asked is the one minus the other."
+            return "The first number is the mean of the one minus the mean of the other."
+        if math.isclose(error, right, abs_tol=1e-9):
+            continue
+        if math.isclose(error, ((x.var() + y.var()) / count) ** 0.5, abs_tol=1e-9):
+            return (
+                "That is the error for runs that have nothing in common. Here each seed gives both "
+                "models the same texts: what is easy for one is easy for the other. Take the "
+                "differences first."
+            )
+        if math.isclose(error, gap.std(), abs_tol=1e-9):
+            return "That is how far single differences lie apart. How far may their mean be off?"
+        if math.isclose(error, gap.std(correction=0) / count**0.5, abs_tol=1e-9):
+            return f"Divide the squares by {count - 1}, not {count}: their mean was fitted too."
+        return (
+            "Take the difference of each seed; then their standard deviation, over the root of n."
+        )
+    return None
+
+
+@exercise("what a bank holds")
+def _what_a_bank_holds(answer):
+    width, heads, narrow, extent = 6144, 64, 16, 1024
+    given = float(answer)
+    right = width * heads * narrow + narrow * extent
+    if given == right:
+        return None
+    if given == width * heads * narrow:
+        return "Those are the projections. The bank has to be learned too."
+    if given == narrow * extent:
+        return "That is the bank. Every head has a projection of its own as well."
+    if given == width * narrow + narrow * extent:
+        return "One projection for all heads: each of the 64 has its own."
+    if given == heads * (width * narrow + narrow * extent):
+        return "A bank for each head: there is one, and all heads share it."
+    if given == 128 * heads * narrow + narrow * extent:
+        return "128 is what this book's version reads, the head's query. Inkling reads the whole h."
+    return "How large is the matrix from h to a head's 16 numbers, how many heads, how large P?"
+
+
+@exercise("a bias that listens")
+def _a_bias_that_listens(answer):
+    generator = torch.Generator().manual_seed(0)
+    q, to_relative, bank = (
+        torch.randn(shape, generator=generator, dtype=torch.float64)
+        for shape in ((6,), (6, 3), (3, 5))
+    )
+    asked = q @ to_relative
+    for m, n in ((4, 4), (7, 5), (9, 5), (9, 4), (50, 2), (3, 4), (3, 6)):
+        given = answer(q.clone(), to_relative.clone(), bank.clone(), m, n)
+        if given is None:
+            return NO_RETURN
+        given, back = float(given), m - n
+        right = float(asked @ bank[:, back]) if 0 <= back < 5 else 0.0
+        if math.isclose(given, right, abs_tol=1e-9):
+            continue
+        place = f"At m = {m}, n = {n} and an extent of 5"
+        if math.isclose(given, right / 6**0.5, abs_tol=1e-9):
+            return "This bias is added to scores that are scaled already: no square root here."
+        if back < 0:
+            return f"{place}: that key stands after the query, and nothing is added."
+        if back >= 5:
+            if math.isclose(given, float(asked @ bank[:, -1]), abs_tol=1e-9):
+                return "You clip, as Shaw does. Here what lies beyond the extent gets nothing."
+            return f"{place}: that key is {back} back, beyond the bank, and gets nothing."
+        return f"{place} the bias is the relative query times column {back} of the bank."
+    return None
+
+
+@exercise("hands of a small share")
+def _hands_of_a_small_share(answer):
+    waves = [2 * math.pi * 10_000 ** (2 * i / 6) for i in range(3)]
+    right = sum(wave <= 128 for wave in waves)
+    given = float(answer)
+    if given == right:
+        return None
+    if given == 3:
+        return (
+            "All three, if they were the three fastest of RoPE's 32. Partial rotation spreads its "
+            "hands from 1 down to the base anew: the exponent is 2i / 6."
+        )
+    if given == 2:
+        return f"Nearly: the second hand needs {waves[1]:.0f} tokens for a turn."
+    if given == 0:
+        return "The first hand turns by 1 rad per token: 6.28 tokens a turn."
+    return "There are three hands, at 10000^(-2i/6) rad per token for i = 0, 1, 2."
+
+
+@exercise("how far to the key")
+def _how_far_to_the_key(answer):
+    length, depth = 131, 0.25
+    place = round(depth * (length - 3))
+    right = length - 2 - place
+    given = float(answer)
+    if given == right:
+        return None
+    if given == right + 1:
+        return "That is the distance to the mark. The answer is the symbol after it."
+    if given == place or given == place + 1:
+        return "That is where it stands, counted from the beginning. How far is it from the end?"
+    if given == length - place or given == right + 2:
+        return "Tokens are counted from 0: the question stands at 130."
+    return "Where does the mark stand, if 0 is the first place and 128 the last one possible?"
