@@ -21,7 +21,7 @@ RECIPES = {
         name: replace(BASE, encoding=name)
         for name in (
             *("none", "sinusoidal", "learned", "shaw", "transformer_xl", "t5", "deberta"),
-            *("alibi", "content_bias", "rope", "rope_learned"),
+            *("alibi", "content_bias", "rope", "rope_learned", "t5_quick"),
         )
     },
     **{f"rope {d} of 64": replace(BASE, rotary_dim=d) for d in (32, 16, 6, 2)},
