@@ -172,7 +172,7 @@ def test_hands_that_stand_still_keep_the_order():
 
 
 def test_opposite_hands_are_not_all_reached_where_one_is_ten_times_slower():
-    """Base 10000, 64 dimensions: half a turn of hand i + 8 is ten half turns, so none, of hand i."""
+    """Base 10000, 64 dimensions: half a turn of hand i + 8 is ten, so none, of hand i."""
     frequencies = inv_freq(64)
     torch.testing.assert_close(frequencies[:-8], 10 * frequencies[8:])
 
