@@ -92,7 +92,7 @@ def _how_much_sharper(answer):
         return "That is the temperature t. The scores are divided by it."
     if near((0.1 * math.log10(16) + 1) ** 2) or near(0.1 * math.log10(16) + 1):
         return "The logarithm is the natural one."
-    return "cos and sin get the factor 0.1 ln 16 + 1. What does a product of two turned vectors get?"
+    return "cos and sin get 0.1 ln 16 + 1. What does a product of two turned vectors get?"
 
 
 @exercise("draw the line")
