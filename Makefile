@@ -53,8 +53,8 @@ lab: $(READY)
 clean:
 	rm -rf _build .tested $(VENV)
 
-# Executed notebooks are cached by their own text; a change in the library must empty that cache.
-_build/fresh: $(shell find ropelib ropebook -name '*.py' -o -name '*.js' -o -name '*.css')
+# Executed notebooks are cached by their own text; a change in the library or in recorded runs must empty that cache.
+_build/fresh: $(shell find ropelib ropebook book/results -name '*.py' -o -name '*.js' -o -name '*.css' -o -name '*.json')
 	rm -rf _build
 	@mkdir -p _build && touch $@
 
