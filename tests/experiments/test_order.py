@@ -217,6 +217,8 @@ EVERY = {
     "T5Bias": lambda: T5Bias(2),
     "Deberta": lambda: encodings.Deberta(2, 8, 4),
     "Alibi": lambda: Alibi(2),
+    "ContentBias": lambda: encodings.ContentBias(2, 8),
+    "LearnedRotary": lambda: encodings.LearnedRotary(2, 8),
     "Rotary": lambda: Rotary(8),
     "Rotary, partial": lambda: Rotary(8, rotary_dim=4),
     **{f"Rotary, {kind}": lambda kind=kind: scaled(kind) for kind in SCALINGS},
