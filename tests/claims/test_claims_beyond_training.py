@@ -107,6 +107,12 @@ def test_right_after_the_edge_the_preference_is_turned_over_and_then_forgotten(r
     assert (inside > 0.7).all() and (after < 0.4).all() and ((never - 0.5).abs() < 0.03).all()
 
 
+def test_in_the_end_the_order_of_keys_is_chance_in_both_layers(runs):
+    kept = runs.numbers("heads", "kept").unflatten(1, (2, 2)).mean(2)  # (seeds, layers, lengths)
+    assert ((kept[..., -4:].mean(2) - 0.5).abs() < 0.03).all()
+    assert (kept[..., 0] > 0.6).all()
+
+
 def test_attention_moves_to_keys_of_new_distances(runs):
     at_end = {
         key: runs.numbers("heads", key)[:, 2:, -4:].mean((1, 2))

@@ -74,6 +74,13 @@ def test_a_key_like_its_query_scores_higher_where_it_is_nearer():
     assert torch.equal(found["kept"], torch.ones(2).double())
 
 
+def test_equal_keys_have_no_order_to_keep():
+    inv_freq = torch.tensor([1e-3], dtype=torch.float64)
+    same = torch.ones(50, 1, dtype=torch.complex128)
+    other = torch.where(torch.arange(50)[:, None] < 25, same, 0.5 * same)
+    assert beyond.ranking(same, other, inv_freq, (64,))["kept"].item() == 1
+
+
 def test_a_hand_that_hardly_moves_does_no_harm(workshop):
     harm = torch.tensor(beyond.run("each hand", 0, workshop)["harm"])
     assert harm.shape == (32,) and harm[-1].abs() < harm.abs().max()

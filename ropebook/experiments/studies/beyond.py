@@ -242,7 +242,8 @@ def ranking(
         Numbers by name.
         `nearer`: how often a key scores higher at a distance of the text's first half than at one
         of its second half, both drawn at random; `kept`: how often the key that scores higher at
-        distance 0 does so too at one distance drawn from the second half; each `(..., lengths)`.
+        distance 0, of two that do not score the same, does so too at one distance drawn from the
+        second half; each `(..., lengths)`.
     """
     generator = torch.Generator().manual_seed(1)
     found = {"nearer": [], "kept": []}
@@ -255,7 +256,8 @@ def ranking(
         there = far - _scores(second, inv_freq, drawn[1] + length // 2)
         here = (first - second).real.sum(-1)
         found["nearer"].append((near > far).double().mean(-1))
-        found["kept"].append((here * there > 0).double().mean(-1))
+        kept, differ = here * there > 0, here != 0  # two equal keys have no order
+        found["kept"].append(kept.sum(-1) / differ.sum(-1).double())
     return {name: torch.stack(values, dim=-1) for name, values in found.items()}
 
 
