@@ -31,7 +31,18 @@ def rotary(recipe: Recipe) -> Rotary:
     return Rotary(recipe.head_dim, inv_freq=inv_freq, attention_factor=attention_factor)
 
 
-class QuickT5(T5Bias):
+class UnitT5(T5Bias):
+    """T5's bias for queries that start as everybody's do here.
+
+    T5 leaves 1 / sqrt(head_dim) out of its scores and lets its queries start that much smaller.
+    """
+
+    def scale(self, head_dim: int) -> float:
+        """Return 1 / sqrt(head_dim)."""
+        return PositionEncoding.scale(self, head_dim)
+
+
+class QuickT5(UnitT5):
     """T5's bias, whose numbers start at 0 and move 30 times as far in a step.
 
     Adam moves every number by about the learning rate, whatever its gradient. A head's vectors make
@@ -62,15 +73,14 @@ def t5(recipe: Recipe, kind: type[T5Bias]) -> T5Bias:
     )
 
 
-# One encoding per recipe. What has parameters of its own and is not shared by the layers in its
-# paper is made anew for each layer: OWN.
+# One encoding per recipe. What layers do not share in its paper is made anew for each: OWN.
 MAKERS: dict[str, Callable[[Recipe], PositionEncoding]] = {
     "none": lambda recipe: NoPosition(),
     "sinusoidal": lambda recipe: Sinusoidal(recipe.model_dim),
     "learned": lambda recipe: LearnedAbsolute(recipe.seq_len, recipe.model_dim),
     "shaw": lambda recipe: Shaw(recipe.head_dim, recipe.seq_len // 2),
     "transformer_xl": lambda recipe: TransformerXL(recipe.num_heads, recipe.head_dim),
-    "t5": lambda recipe: t5(recipe, T5Bias),
+    "t5": lambda recipe: t5(recipe, UnitT5),
     "t5_quick": lambda recipe: t5(recipe, QuickT5),
     "deberta": lambda recipe: Deberta(recipe.num_heads, recipe.head_dim, recipe.seq_len // 2),
     "alibi": lambda recipe: Alibi(recipe.num_heads),
@@ -82,19 +92,24 @@ MAKERS: dict[str, Callable[[Recipe], PositionEncoding]] = {
         recipe.num_heads, recipe.head_dim, rotary_dim=recipe.rotary_dim, base=recipe.base
     ),
 }
-OWN = {"shaw", "transformer_xl", "t5_quick", "deberta", "content_bias", "rope_learned"}
+OWN = {"shaw", "transformer_xl", "deberta", "content_bias", "rope_learned"}
 
 
 def per_layer(recipe: Recipe) -> list[PositionEncoding]:
     """Return one encoding for each layer of a recipe's model."""
     make = MAKERS[recipe.encoding]
     shared = make(recipe)
-    return [
+    made = [
         NoPosition()
         if recipe.nope_every and layer % recipe.nope_every == 0
         else (make(recipe) if recipe.encoding in OWN else shared)
         for layer in range(1, recipe.num_layers + 1)
     ]
+    if recipe.encoding == "deberta":  # its layers share the table, and project it each in its way
+        turning = [encoding for encoding in made if isinstance(encoding, Deberta)]
+        for encoding in turning:
+            encoding.table = turning[0].table
+    return made
 
 
 def build(recipe: Recipe, vocab_size: int) -> Transformer:

@@ -97,8 +97,20 @@ def test_layers_without():
 def test_tables_are_each_layers_own_or_shared(encoding):
     first, second = per_layer(Recipe(encoding=encoding))
     assert first is not second
-    first, second = per_layer(Recipe(encoding="t5"))
-    assert first is second
+    for shared in ("t5", "t5_quick"):
+        first, second = per_layer(Recipe(encoding=shared))
+        assert first is second
+
+
+def test_deberta_shares_its_table_and_not_its_projections():
+    first, second = (dict(e.named_parameters()) for e in per_layer(Recipe(encoding="deberta")))
+    assert {name for name in first if first[name] is second[name]} == {"table"}
+    assert len(first) > 1
+
+
+@pytest.mark.parametrize("encoding", ["t5", "t5_quick"])
+def test_t5s_scores_are_as_large_as_others(encoding):
+    assert per_layer(Recipe(encoding=encoding))[0].scale(64) == 1 / 8
 
 
 def test_a_recipe_has_its_own_key():
