@@ -1,7 +1,7 @@
 // The picture over the hands: wavelengths before and after against both lengths, and below how many
 // times slower each hand has become.
 import { setAttributes, svg } from "../kit/dom.js";
-import { box, label, layer, path } from "../kit/layer.js";
+import { label, layer, path } from "../kit/layer.js";
 import { TAU, clamp } from "../kit/math.js";
 import { dotsPath, polylinePath } from "../kit/paths.js";
 import { linearScale } from "../kit/plot.js";
@@ -33,20 +33,16 @@ export function planOf({ hands, original_length, new_length }, width) {
   };
 }
 
-// The part of the lower picture in which a hand is slowed too little: those that trained on less than
-// a turn have to be slowed by the ratio of the lengths. None: the new length is no longer.
-export function tooLittle({ unscaled }, original, asked, { step, times, right }) {
-  const first = unscaled.findIndex((f) => original * f < TAU);
-  if (first < 0 || asked <= original) return [right, times(1), 0, 0];
-  const [left, top] = [HANDS.left + first * step, times(asked / original)];
-  return [left, top, right - left, times(1) - top];
-}
-
 // Levels that lie at least `apart` pixels from those before them.
 export function sparse(levels, toY, apart = 13) {
   const kept = [];
   for (const level of levels) if (kept.every((other) => Math.abs(toY(other) - toY(level)) >= apart)) kept.push(level);
   return kept;
+}
+
+// Of a path, like dots; they lie `size` around their centers.
+export function diamondsPath(centers, size) {
+  return centers.map(([x, y]) => `M${x - size} ${y}l${size} ${-size}l${size} ${size}l${-size} ${size}Z`).join("");
 }
 
 export function handsPicture(words) {
@@ -55,9 +51,10 @@ export function handsPicture(words) {
 
   function draw(state, held, width) {
     const { hands, original_length: original, new_length: asked } = state;
-    const { unscaled, inverse, stretch, inside } = hands;
+    const { unscaled, inverse, stretch } = hands;
     const plan = planOf(state, width);
     const { x, wave, times, right, step, stands, most } = plan;
+    const kinds = hands.inside.map((within, i) => (hands.inVain[i] ? "vain" : within ? "inside" : "outside"));
     const across = (y) => `M${HANDS.left} ${y}H${right}`;
     const [size, half] = [clamp(step * 0.42, 1.5, 3.6), clamp(step * 0.45, 1.2, 4)];
     const at = inverse.map((f, i) => ({
@@ -66,11 +63,10 @@ export function handsPicture(words) {
       from: wave(TAU / unscaled[i]),
       below: times(stretch[i]),
     }));
-    const dots = (isInside, key) =>
-      dotsPath(
-        at.filter((_, i) => inside[i] === isInside).map((one) => [one.x, one[key]]),
-        size,
-      );
+    const dots = (kind, key) => {
+      const centers = at.filter((_, i) => kinds[i] === kind).map((one) => [one.x, one[key]]);
+      return kind === "vain" ? diamondsPath(centers, 1.2 * size) : dotsPath(centers, size);
+    };
     const stems = at.filter(({ y, from }) => Math.abs(y - from) > size).map((one) => `M${one.x} ${one.from}V${one.y}`);
     const ticks = at.map((one) => `M${one.x - half} ${one.from}H${one.x + half}`);
     const powers = Array.from({ length: 9 }, (_, i) => 10 ** i).filter((power) => {
@@ -92,7 +88,6 @@ export function handsPicture(words) {
     const lengths = { new: asked, original };
     setAttributes(picture, { viewBox: `0 0 ${width} ${HANDS.height}`, height: HANDS.height });
     paint([
-      box("rope-scaling-little", tooLittle(hands, original, asked, plan)),
       path("rope-grid", [...powers.map(wave), ...levels.map(times)].map(across).join("")),
       path("rope-axis", across(WAVES.bottom) + across(STRETCH.bottom)),
       path("rope-scaling-original", across(wave(original))),
@@ -100,10 +95,9 @@ export function handsPicture(words) {
       path("rope-scaling-stem", stems.join("")),
       path("rope-scaling-before", ticks.join("")),
       path("rope-scaling-held", held ? polylinePath(held.map((slowdown, i) => [x(i), times(slowdown)])) : ""),
-      ...["y", "below"].flatMap((key) => [
-        path("rope-scaling-inside", dots(true, key)),
-        path("rope-scaling-outside", dots(false, key)),
-      ]),
+      ...["y", "below"].flatMap((key) =>
+        ["inside", "outside", "vain"].map((kind) => path(`rope-scaling-${kind}`, dots(kind, key))),
+      ),
       label("rope-scaling-title", 0, 12, words.titles.waves),
       label("rope-scaling-title", 0, STRETCH.top - 14, words.titles.stretch),
       named(upper, lengths[upper], [HANDS.left + 6, -6, "start"]),

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 
 import { fakePage } from "../kit/fake_page.mjs";
-import { handsPicture, planOf, sparse, tooLittle } from "./hands_picture.js";
+import { handsPicture, planOf, sparse } from "./hands_picture.js";
 import { survey } from "./methods.js";
 
 const state = {
@@ -27,29 +27,12 @@ test("hands stand side by side over the whole width", () => {
   assert.ok(Math.abs(x(1) - x(0) - step) < 1e-9);
 });
 
-test("what is too little begins at the first hand without a full turn, and ends at the ratio of the lengths", () => {
-  const told = shown();
-  const plan = planOf(told, 400);
-  const [left, top, width, height] = tooLittle(told.hands, 4096, 16384, plan);
-  assert.ok(Math.abs(left - (plan.x(46) - plan.step / 2)) < 1e-9);
-  assert.equal(top, plan.times(4));
-  assert.ok(Math.abs(left + width - plan.right) < 1e-9 && Math.abs(top + height - plan.times(1)) < 1e-9);
-});
-
-test("nothing is too little where the new length is no longer, or every hand has turned", () => {
-  for (const changes of [{ new_length: 4096 }, { original_length: 131072, new_length: 262144 }]) {
-    const told = shown(changes);
-    const [, , width, height] = tooLittle(told.hands, told.original_length, told.new_length, planOf(told, 400));
-    assert.deepEqual([width, height], [0, 0]);
-  }
-});
-
 test("levels too near to others are not named", () => {
   const to = (value) => 10 * value;
   assert.deepEqual(sparse([1, 4, 4, 4.5, 9], to), [1, 4, 9]);
 });
 
-test("every hand has a dot in each picture, full where it stays within its arc", () => {
+test("every hand has one dot in each picture, and fast hands that are slowed look like no other", () => {
   fakePage();
   const words = { picture: {}, titles: {}, axes: {}, lines: { original: "", new: "" }, endless: "∞" };
   const picture = handsPicture(words);
@@ -59,12 +42,10 @@ test("every hand has a dot in each picture, full where it stays within its arc",
       .all()
       .filter((node) => node.attributes.class === `rope-scaling-${name}`)
       .map((node) => node.attributes.d.split("Z").length - 1);
-  assert.deepEqual(
-    [dots("inside"), dots("outside")],
-    [
-      [47, 47],
-      [17, 17],
-    ],
-  );
+  assert.deepEqual(["inside", "outside", "vain"].map(dots), [
+    [2, 2],
+    [17, 17],
+    [45, 45],
+  ]);
   assert.equal(picture.node.find("class", "rope-scaling-held").attributes.d, "");
 });

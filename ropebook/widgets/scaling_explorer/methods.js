@@ -44,6 +44,11 @@ export function equalBase(inverse) {
   return same ? base : NaN;
 }
 
+// For each hand, whether it came round within the original length, and so has seen every angle.
+export function cameRound(unscaled, original) {
+  return staysWithin(unscaled, unscaled, original, Infinity);
+}
+
 export const count = (list) => list.filter(Boolean).length;
 
 // All that is reported of a state, and of its hands.
@@ -52,21 +57,17 @@ export function survey(state) {
   const { inverse: unscaled } = scaledBy("default", state);
   const { inverse, attentionFactor } = scaledBy(state.method, state);
   const stretch = slowdowns(unscaled, inverse);
-  const most = Math.max(...stretch);
-  const turning = inverse.filter((f) => f > 0);
-  const slowed = stretch.map((times) => times > 1 + SLACK);
   const inside = staysWithin(unscaled, inverse, original, asked);
-  const fully = count(stretch.map((times, i) => slowed[i] && times >= most * (1 - SLACK)));
+  const round = cameRound(unscaled, original);
+  const inVain = round.map((seenAll, i) => seenAll && stretch[i] > 1 + SLACK);
   return {
-    hands: { unscaled, inverse, stretch, inside },
-    within: count(inside),
-    within_before: count(staysWithin(unscaled, unscaled, original, asked)),
-    unslowed: stretch.length - count(slowed),
-    partly: count(slowed) - fully,
-    fully,
-    most: most < Infinity ? most : NaN,
+    hands: { unscaled, inverse, stretch, inside, inVain },
+    outside: stretch.length - count(inside),
+    fell_short: stretch.length - count(round),
+    slowed_in_vain: count(inVain),
+    came_round: count(round),
     attention_factor: attentionFactor,
-    wavelength_slowest: turning.length ? TAU / Math.min(...turning) : NaN,
+    first_step_before: unscaled[0],
     first_step: inverse[0],
     equal_base: equalBase(inverse),
   };

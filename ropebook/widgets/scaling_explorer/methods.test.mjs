@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { distancesTo, equalBase, scaledBy, slowdowns, smoothMeans, staysWithin, survey } from "./methods.js";
+import { cameRound, distancesTo, equalBase, scaledBy, slowdowns, smoothMeans, staysWithin, survey } from "./methods.js";
 
 const near = (actual, expected, limit = 1e-12) =>
   assert.ok(Math.abs(actual - expected) <= limit * Math.max(1, Math.abs(expected)), `${actual} is not ${expected}`);
@@ -66,13 +66,24 @@ test("only powers of one number have a base", () => {
   }
 });
 
-test("every hand is counted once", () => {
-  const told = survey(llama2);
-  assert.deepEqual([told.unslowed, told.partly, told.fully], [21, 25, 18]);
-  assert.deepEqual([told.within_before, told.within], [46, 64]);
+test("a hand has come round where its turn is no longer than the text", () => {
+  assert.deepEqual(cameRound([1, (2 * Math.PI) / 1000, 0.0062], 1000), [true, true, false]);
+});
+
+test("what helps slow hands and what is done to fast ones is counted apart", () => {
+  for (const [method, outside, inVain] of [
+    ["default", 18, 0],
+    ["linear", 0, 46],
+    ["ntk_aware", 17, 45],
+    ["yarn", 0, 25],
+  ]) {
+    const told = survey({ ...llama2, method });
+    assert.deepEqual([told.outside, told.fell_short], [outside, 18], method);
+    assert.deepEqual([told.slowed_in_vain, told.came_round], [inVain, 46], method);
+  }
   const still = survey({ ...llama2, method: "proportional", share: 0 });
-  assert.ok(Number.isNaN(still.most) && Number.isNaN(still.wavelength_slowest));
-  assert.equal(still.fully, 64);
+  assert.deepEqual([still.first_step_before, still.first_step], [1, 0]);
+  assert.equal(still.slowed_in_vain, 46);
 });
 
 test("distances go from 1 to the last, each as much farther as the one before", () => {

@@ -36,33 +36,33 @@ def state_of(explorer):
 def test_it_starts_on_yarn_that_keeps_every_hand_within_what_it_has_seen():
     explorer = ScalingExplorer()
     assert (explorer.method, explorer.held, explorer.factor) == ("yarn", "linear", 4.0)
-    assert (explorer.within_before, explorer.within) == (46, 64)
-    assert (explorer.unslowed, explorer.partly, explorer.fully) == (21, 25, 18)
+    assert (explorer.outside, explorer.fell_short) == (0, 18)
+    assert (explorer.slowed_in_vain, explorer.came_round) == (25, 46)
     assert explorer.attention_factor == pytest.approx(1 + 0.1 * math.log(4))
 
 
 @pytest.mark.parametrize(
-    ("method", "within", "unslowed", "fully"),
+    ("method", "outside", "slowed_in_vain", "step"),
     [
-        ("default", 46, 64, 0),
-        ("linear", 64, 0, 64),
-        ("ntk_aware", 47, 1, 1),
-        ("ntk_fixed", 47, 0, 1),
-        ("ntk_by_parts", 64, 21, 18),
-        ("yarn", 64, 21, 18),
-        ("llama3", 64, 36, 18),
+        ("default", 18, 0, 1.0),
+        ("linear", 0, 46, 0.25),
+        ("ntk_aware", 17, 45, 1.0),
+        ("ntk_fixed", 17, 46, 4 ** (-2 / 128)),
+        ("ntk_by_parts", 0, 25, 1.0),
+        ("yarn", 0, 25, 1.0),
+        ("llama3", 0, 10, 1.0),
     ],
 )
-def test_methods_differ_in_whom_they_slow_down(method, within, unslowed, fully):
+def test_methods_differ_in_whom_they_slow_down(method, outside, slowed_in_vain, step):
     explorer = ScalingExplorer(method=method)
-    assert (explorer.within, explorer.unslowed, explorer.fully) == (within, unslowed, fully)
-    assert explorer.unslowed + explorer.partly + explorer.fully == 64
+    assert (explorer.outside, explorer.slowed_in_vain) == (outside, slowed_in_vain)
+    assert explorer.inv_freq[0].item() == pytest.approx(step)
 
 
 def test_ntk_aware_needs_a_higher_factor_than_the_length_it_is_asked_for():
-    assert ScalingExplorer(**PRESETS["ntk_aware"]).within == 64
+    assert ScalingExplorer(**PRESETS["ntk_aware"]).outside == 0
     for factor in (4.0, 5.0, 6.0):
-        assert ScalingExplorer(**{**PRESETS["ntk_aware"], "factor": factor}).within < 64
+        assert ScalingExplorer(**{**PRESETS["ntk_aware"], "factor": factor}).outside > 0
 
 
 def test_dynamic_ntk_stretches_by_the_present_length_and_not_before():
@@ -74,12 +74,12 @@ def test_dynamic_ntk_stretches_by_the_present_length_and_not_before():
 
 def test_a_new_base_and_hands_that_stand_still():
     raised = ScalingExplorer(**PRESETS["code_llama"])
-    assert raised.equal_base == pytest.approx(1e6) and raised.within == 64
-    assert raised.most == pytest.approx(100 ** (126 / 128))
+    assert raised.equal_base == pytest.approx(1e6) and raised.outside == 0
+    assert raised.stretch.max().item() == pytest.approx(100 ** (126 / 128))
     still = ScalingExplorer(method="proportional", share=0.7)
-    assert (still.fully, still.most, still.within) == (20, None, 64)
+    assert (still.slowed_in_vain, still.outside) == (2, 0)
     nobody = ScalingExplorer(method="proportional", share=0.0)
-    assert (nobody.slowest_wavelength, nobody.equal_base, nobody.fully) == (None, None, 64)
+    assert (nobody.equal_base, nobody.slowed_in_vain) == (None, 46)
 
 
 def test_only_a_changed_base_is_the_same_as_another_base():
@@ -344,19 +344,14 @@ def test_each_of_two_on_a_page_has_its_own_address(chromium, tmp_path):
 
 
 def answers_of(explorer):
-    def number(value):
-        return math.nan if value is None else value
-
     return {
-        "within": explorer.within,
-        "within_before": explorer.within_before,
-        "unslowed": explorer.unslowed,
-        "partly": explorer.partly,
-        "fully": explorer.fully,
-        "most": number(explorer.most),
+        "outside": explorer.outside,
+        "fell_short": explorer.fell_short,
+        "slowed_in_vain": explorer.slowed_in_vain,
+        "came_round": explorer.came_round,
+        "first_step_before": explorer.frequencies_of("default")[0][0].item(),
         "first_step": explorer.inv_freq[0].item(),
-        "wavelength_slowest": number(explorer.slowest_wavelength),
-        "equal_base": number(explorer.equal_base),
+        "equal_base": explorer.equal_base or math.nan,
         "attention_factor": explorer.attention_factor,
     }
 
@@ -378,5 +373,5 @@ ORACLE = Oracle(
         **dict.fromkeys(("base", "new_base"), lambda power: 10**power),
     },
     nearest={"base": 0.013, "new_base": 0.013},
-    wide_ranging="wavelength|base$|_length$|^most$",
+    wide_ranging="base$|_length$",
 )

@@ -5,7 +5,7 @@ import { mount } from "../kit/mount.js";
 import { dotsPath } from "../kit/paths.js";
 import { fill, formatAngle, formatNumber, formatQuantity } from "../kit/text.js";
 import { curvePicture } from "./curve_picture.js";
-import { handsPicture } from "./hands_picture.js";
+import { diamondsPath, handsPicture } from "./hands_picture.js";
 import { scaledBy, slowdowns, survey } from "./methods.js";
 
 const WORDS = {
@@ -37,7 +37,7 @@ const WORDS = {
       proportional: "p-RoPE",
       raised_base: "new base",
     },
-    hold: "hold as a ghost",
+    hold: "compare with this",
     link: "link to this state",
     linkSaid: { stands: "It is in the page’s address.", broken: "The address asks for a state that does not exist." },
     sliders: {
@@ -57,30 +57,23 @@ const WORDS = {
       inside: "within the seen arc",
       outside: "goes on to unseen angles",
       before: "before",
-      little: "slowed too little",
+      vain: "had seen every angle, is slowed",
     },
-    curves: { before: "before", after: "now", held: "ghost" },
-    held: "ghost: {name}",
+    curves: { before: "before", after: "now", held: "compared" },
+    held: "dotted, to compare: {name}",
     readouts: {
-      within: "within the seen arc",
-      before: "without scaling",
-      unslowed: "not slowed",
-      partly: "slowed in part",
-      fully: "slowed most",
-      most: "most slowed, times",
-      attention: "attention factor",
-      slowest: "longest turn, tokens",
+      outside: "at unseen angles",
+      inVain: "slowed in vain",
       step: "fastest hand per token",
+      attention: "attention factor",
       base: "same as base",
     },
-    stands: "stand still",
-    never: "never",
+    of: " of ",
+    to: " → ",
     none: "none",
     lessons: {
-      scaled: "<b>{name}</b> slows <b>{slowed}</b> of {pairs} hands. ",
-      reached: "Hands that reach unseen angles over {length} tokens: <b>{outside}</b>",
-      unscaled: "; unscaled: {before}",
-      end: ".",
+      slow: "Of {short} hands short of a turn in training, <b>{outside}</b> reach unseen angles. ",
+      fast: "Of {round} that had seen every angle, <b>{inVain}</b> are slowed; the fastest turns <b>{step}</b> per token, before {before}.",
       growing: " One token more changes all speeds but one.",
     },
   },
@@ -98,16 +91,13 @@ export function rulesOf({ methods, limits }) {
 
 // The sentence under the pictures, from the table's parts.
 export function lessonOf(words, state) {
-  const { method, hands, within, within_before, unslowed, new_length, original_length } = state;
-  const pairs = hands.inverse.length;
-  const parts = method === "default" ? ["reached", "end"] : ["scaled", "reached", "unscaled", "end"];
+  const { method, new_length, original_length, outside, fell_short, slowed_in_vain, came_round } = state;
+  const parts = ["slow", "fast"];
   if (method === "dynamic_ntk" && new_length >= original_length) parts.push("growing");
-  const [outside, before] = [within, within_before].map((inside) => pairs - inside);
-  const values = { pairs, outside, before, slowed: pairs - unslowed, length: new_length };
+  const counts = { outside, short: fell_short, inVain: slowed_in_vain, round: came_round };
+  const steps = { step: formatAngle(state.first_step), before: formatAngle(state.first_step_before) };
   const said = parts.map((part) => words.lessons[part]).join("");
-  return fill(said, { ...values, name: words.methods[method] }, (value) =>
-    typeof value === "number" ? formatQuantity(value) : value,
-  );
+  return fill(said, { ...counts, ...steps }, (value) => (typeof value === "number" ? formatQuantity(value) : value));
 }
 
 // What the marks mean, as they stand in the pictures.
@@ -115,7 +105,7 @@ const SAMPLES = {
   inside: (sample) => svg("path", { class: "rope-scaling-inside", d: dotsPath([[9, 9]], 3.6) }, sample),
   outside: (sample) => svg("path", { class: "rope-scaling-outside", d: dotsPath([[9, 9]], 3.6) }, sample),
   before: (sample) => svg("path", { class: "rope-scaling-before", d: "M5 9H13" }, sample),
-  little: (sample) => svg("rect", { class: "rope-scaling-little", x: 1, y: 3, width: 16, height: 12 }, sample),
+  vain: (sample) => svg("path", { class: "rope-scaling-vain", d: diamondsPath([[9, 9]], 4.4) }, sample),
 };
 const LINES = {
   before: (sample) => svg("path", { class: "rope-scaling-unscaled", d: "M1 9H17" }, sample),
@@ -161,25 +151,24 @@ function makeControls({ words, limits, sliders }) {
   return [div("rope-scaling-own", factor, newBase, share), ...others];
 }
 
-function makeReadouts({ words, readouts }) {
+function makeReadouts({ words, readouts, show }) {
   const names = words.readouts;
-  const of = (name) => (state) => [state[name], `${state[name]} / ${state.hands.inverse.length}`];
-  const orElse = (said) => (value) => (Number.isNaN(value) ? said : formatQuantity(value));
+  const format = String;
+  const of = (name) => [words.of, show(name, undefined, { format })];
   return readouts({
-    within: { label: names.within, value: of("within") },
-    within_before: { label: names.before, value: of("within_before") },
-    unslowed: { label: names.unslowed, value: of("unslowed") },
-    partly: { label: names.partly, value: of("partly") },
-    fully: { label: names.fully, value: of("fully") },
-    most: { label: names.most, format: (value) => (Number.isNaN(value) ? words.stands : formatNumber(value)) },
-    first_step: { label: names.step, format: formatAngle },
-    wavelength_slowest: { label: names.slowest, format: orElse(words.never) },
-    equal_base: { label: names.base, format: orElse(words.none) },
+    outside: { label: names.outside, format, more: of("fell_short") },
+    slowed_in_vain: { label: names.inVain, format, more: of("came_round") },
+    first_step_before: {
+      label: names.step,
+      format: formatAngle,
+      more: [words.to, show("first_step", undefined, { format: formatAngle })],
+    },
+    equal_base: { label: names.base, format: (value) => (Number.isNaN(value) ? words.none : formatQuantity(value)) },
     attention_factor: { label: names.attention, format: (value) => formatNumber(value, 3) },
   });
 }
 
-function build({ words, model, lesson, address, buttons, chooser, sliders, readouts, text }) {
+function build({ words, model, lesson, address, buttons, chooser, sliders, readouts, show, text }) {
   const [hands, curve] = [handsPicture(words), curvePicture(words)];
   const [drawHands, drawCurve] = [hands.draw, curve.draw].map(whenChanged);
   const places = [hands, curve].map(({ node }) => div("rope-scaling-place", node));
@@ -225,7 +214,7 @@ function build({ words, model, lesson, address, buttons, chooser, sliders, reado
           text((state) => words.linkSaid[said(state)] ?? ""),
         ),
       ),
-      div("rope-readouts", ...makeReadouts({ words, readouts })),
+      div("rope-readouts", ...makeReadouts({ words, readouts, show })),
     ),
     measure: () => ({ wide: widthOf(places[0], 240, 800), side: widthOf(places[1], 220, 800) }),
     derive: survey,

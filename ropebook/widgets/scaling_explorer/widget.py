@@ -1,6 +1,5 @@
 """What every way to stretch RoPE does to each hand: wavelengths, slowdown, score over distance."""
 
-import math
 from typing import TYPE_CHECKING
 
 import traitlets
@@ -67,10 +66,11 @@ def _within(name: str, default: float, kind: type = FloatInRange) -> traitlets.T
 
 
 class ScalingExplorer(RopeWidget, folder="scaling_explorer"):
-    """See how much a method slows each hand down, and which hands still reach unseen angles.
+    """See how much a method slows each hand, which reach unseen angles, which are slowed in vain.
 
     A hand whose wavelength exceeds the original length has seen an arc of its circle in training
     and no more. It stays within that arc at the new length if it is slowed by their ratio at least.
+    A hand that came round has seen every angle: slowing it only makes its steps unfamiliar.
 
     Args:
         method: one of METHODS: a function of `ropelib.scaling`, or "raised_base".
@@ -88,11 +88,12 @@ class ScalingExplorer(RopeWidget, folder="scaling_explorer"):
         traitlets.TraitError: a value breaks its rule; the message names both.
 
     Example:
-        >>> explorer = ScalingExplorer(method="ntk_aware", factor=4.0, new_length=16_384)
-        >>> explorer.within_before, explorer.within
-        (46, 47)
-        >>> ScalingExplorer(method="yarn", factor=4.0, new_length=16_384).within
-        64
+        >>> for method in ("default", "linear", "yarn"):
+        ...     explorer = ScalingExplorer(method=method)
+        ...     print(explorer.outside, explorer.slowed_in_vain)
+        18 0
+        0 46
+        0 25
     """
 
     method = OneOf("yarn", METHODS)
@@ -150,42 +151,28 @@ class ScalingExplorer(RopeWidget, folder="scaling_explorer"):
         return self.frequencies_of("default")[0] / self.inv_freq
 
     @property
-    def within(self) -> int:
-        """How many pairs stay, over the new length, within the arc that they have seen."""
-        return self._within(self.method)
+    def outside(self) -> int:
+        """How many pairs turn, over the new length, beyond the arc that they have seen."""
+        from ropelib.frequencies import turns
+
+        seen = turns(self.frequencies_of("default")[0], self.original_length)
+        reached = turns(self.inv_freq, self.new_length).clamp(max=1)
+        return int((reached > seen * (1 + _SLACK)).sum())
 
     @property
-    def within_before(self) -> int:
-        """The same without scaling."""
-        return self._within("default")
+    def came_round(self) -> int:
+        """How many pairs made a full turn in training, and so have seen every angle."""
+        return int(self._came_round().sum())
 
     @property
-    def most(self) -> float | None:
-        """The largest of all slowdowns; None where pairs stand still."""
-        most = self.stretch.max().item()
-        return most if math.isfinite(most) else None
+    def fell_short(self) -> int:
+        """How many did not."""
+        return self.head_dim // 2 - self.came_round
 
     @property
-    def unslowed(self) -> int:
-        """How many pairs turn as fast as in training, or faster."""
-        return int((self.stretch <= 1 + _SLACK).sum())
-
-    @property
-    def fully(self) -> int:
-        """How many pairs are slowed as much as any, or stand still."""
-        stretch = self.stretch
-        return int(((stretch > 1 + _SLACK) & (stretch >= stretch.max() * (1 - _SLACK))).sum())
-
-    @property
-    def partly(self) -> int:
-        """How many pairs lie between."""
-        return self.head_dim // 2 - self.unslowed - self.fully
-
-    @property
-    def slowest_wavelength(self) -> float | None:
-        """Tokens to a full turn of the slowest pair that turns; None where all stand still."""
-        turning = self.inv_freq[self.inv_freq > 0]
-        return math.tau / turning.min().item() if len(turning) else None
+    def slowed_in_vain(self) -> int:
+        """How many pairs that have seen every angle are slowed."""
+        return int((self._came_round() & (self.stretch > 1 + _SLACK)).sum())
 
     @property
     def equal_base(self) -> float | None:
@@ -199,9 +186,8 @@ class ScalingExplorer(RopeWidget, folder="scaling_explorer"):
         plain, _ = scaling.default(self.head_dim, base)
         return base if ((plain / inv_freq - 1).abs() < _SLACK).all() else None
 
-    def _within(self, method: str) -> int:
+    def _came_round(self) -> "torch.Tensor":
         from ropelib.frequencies import turns
 
-        seen = turns(self.frequencies_of("default")[0], self.original_length)
-        reached = turns(self.frequencies_of(method)[0], self.new_length).clamp(max=1)
-        return int((reached <= seen * (1 + _SLACK)).sum())
+        turned = turns(self.frequencies_of("default")[0], self.original_length)
+        return turned * (1 + _SLACK) >= 1

@@ -17,7 +17,7 @@ test("an address may ask for what Python allows and for nothing else", () => {
   );
 });
 
-const parts = ["scaled", "reached", "unscaled", "end", "growing"];
+const parts = ["slow", "fast", "growing"];
 const words = { methods: { yarn: "YaRN" }, lessons: Object.fromEntries(parts.map((name) => [name, `${name} `])) };
 const saidOf = (changes) => {
   const state = {
@@ -27,23 +27,20 @@ const saidOf = (changes) => {
   return lessonOf(words, { ...state, ...survey(state) }).trim();
 };
 
-test("the sentence compares with no scaling, and says when the next token changes all", () => {
-  assert.equal(saidOf({}), "scaled reached unscaled end");
-  assert.equal(saidOf({ method: "default" }), "reached end");
-  assert.equal(saidOf({ method: "dynamic_ntk" }), "scaled reached unscaled end growing");
-  assert.equal(saidOf({ method: "dynamic_ntk", new_length: 2048 }), "scaled reached unscaled end");
+test("the sentence has slow hands and fast ones, and says when the next token changes all", () => {
+  assert.equal(saidOf({}), "slow fast");
+  assert.equal(saidOf({ method: "dynamic_ntk" }), "slow fast growing");
+  assert.equal(saidOf({ method: "dynamic_ntk", new_length: 2048 }), "slow fast");
 });
 
 test("the sentence holds the state's numbers", () => {
-  const table = {
-    ...words,
-    lessons: { ...words.lessons, scaled: "{name} {slowed} {pairs} {length} {outside} {before} " },
-  };
+  const [slow, fast] = ["{outside}/{short} ", "{inVain}/{round} {before} {step}"];
+  const table = { ...words, lessons: { slow, fast } };
   const state = {
-    ...{ method: "yarn", held: "linear", factor: 4, base: 10000, head_dim: 128 },
+    ...{ method: "linear", held: "linear", factor: 4, base: 10000, head_dim: 128 },
     ...{ original_length: 4096, new_length: 16384, new_base: 1e6, share: 0.75 },
   };
-  assert.equal(lessonOf(table, { ...state, ...survey(state) }).split("reached")[0], "YaRN 43 64 16\u202f384 0 18 ");
+  assert.equal(lessonOf(table, { ...state, ...survey(state) }), "0/18 46/46 57.3° 14.3°");
 });
 
 test("the module renders", () => assert.equal(typeof widget.render, "function"));
