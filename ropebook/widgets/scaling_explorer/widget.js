@@ -73,7 +73,7 @@ const WORDS = {
     none: "none",
     lessons: {
       slow: "Of {short} hands short of a turn in training, <b>{outside}</b> reach unseen angles. ",
-      fast: "Of {round} that had seen every angle, <b>{inVain}</b> are slowed; the fastest turns <b>{step}</b> per token, before {before}.",
+      fast: "Of {round} that had seen every angle, <b>{inVain}</b> are slowed; the fastest: {before} → <b>{step}</b> per token.",
       growing: " One token more changes all speeds but one.",
     },
   },
