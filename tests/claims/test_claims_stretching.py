@@ -14,7 +14,7 @@ from ropebook.experiments import recorded
 from ropebook.experiments.studies import stretching
 from ropelib import RopeConfig, inv_freq, scaling
 from ropelib.config.gallery import GALLERY
-from ropelib.distance import first_negative_distance
+from ropelib.distance import first_negative_distance, smallest_base
 from ropelib.frequencies import turns
 
 RUNS = recorded.load("stretching")
@@ -91,10 +91,31 @@ def test_old_keys_harm_after_a_switch_and_not_under_a_growing_base():
         assert (gaps[case, "turned"].abs() < 0.01).all()
 
 
-def test_the_search_leaves_alone_what_comes_round_and_slows_the_rest():
+def test_the_search_slows_what_never_comes_round_and_moves_the_rest_little():
     found, round_ = RUNS.numbers("longrope", "slowdown"), turns(inv_freq(64), 128)
-    assert (found[:, round_ >= 2].mean(1) < 1.6).all()
-    assert (found[:, round_ < 1].mean(1) > 2.5).all()
+    began = inv_freq(64) / stretching.frequencies("ntk_aware", 4)[0]
+    slow, fast = round_ < 1, round_ >= 2
+    assert (found[:, slow].mean(1) > began[slow].mean() + 1).all()
+    assert ((found[:, fast].mean(1) - began[fast].mean()).abs() < 0.25).all()
+
+
+@pytest.mark.parametrize("factor", [2, 4, 8])
+def test_the_attention_factor_helps_far_out_and_not_at_twice_the_length(factor):
+    gain = beyond("yarn plain", factor) - beyond("yarn", factor)
+    cost = inside("yarn", factor) - inside("yarn plain", factor)
+    assert (gain > 0).sum() == (1 if factor == 2 else SEEDS)
+    assert (cost > 0).sum() == (4 if factor == 2 else SEEDS)
+
+
+def test_a_byte_of_the_window_is_foretold_from_97_to_128_bytes(monkeypatch):
+    """The loss at position m is foretold from m + 1 bytes: here it is that number."""
+
+    def bytes_seen(_, windows, batch_size):
+        return (torch.arange(windows.shape[1] - 1).double() + 1).expand(len(windows), -1)
+
+    monkeypatch.setattr(stretching, "losses", bytes_seen)
+    seen = stretching._through_window(None)
+    assert (seen[EDGE:] == torch.arange(97, 129).double().mean()).all()
 
 
 def hands_of(module, position, length):
@@ -152,6 +173,31 @@ def test_dynamic_ntk_with_old_keys_lets_the_slowest_hand_stand_still(dim):
         assert (at.diff() <= 1e-6).all()
 
 
+def test_with_a_knob_above_1_the_slowest_hand_turns_back():
+    """In transformers f is in the configuration: with f = 2 the place falls towards L / 2."""
+    places = []
+    for length in (4096, 5000, 8192, 16_384, 10**8):
+        options = {"factor": 2.0, "seq_len": length, "max_seq_len": 4096}
+        slowed, _ = scaling.dynamic_ntk(128, 10_000.0, **options)
+        places.append((length * slowed / inv_freq(128))[-1].item())
+    assert [round(place) for place in places] == [4096, 3469, 2731, 2341, 2048]
+
+
+def test_the_knob_of_dynamic_ntk_slows_the_last_hand_by_13_at_four_times_the_length():
+    for knob, slowdown in ((1.0, 4), (4.0, 13)):
+        options = {"factor": knob, "seq_len": 16_384, "max_seq_len": 4096}
+        slowed, _ = scaling.dynamic_ntk(128, 10_000.0, **options)
+        assert (inv_freq(128) / slowed)[-1].item() == pytest.approx(slowdown)
+
+
+def test_su_s_first_formula_is_base_times_s_and_slows_the_last_hand_too_little():
+    dim, factor = 128, 8.0
+    digit = factor ** (2 / dim)  # lambda of kexue.fm/archives/9706, equation 4
+    slowed_by = digit ** torch.arange(dim // 2).double()
+    torch.testing.assert_close(slowed_by, inv_freq(dim) / inv_freq(dim, factor * 10_000.0))
+    assert slowed_by[-1].item() == pytest.approx(factor ** (1 - 2 / dim))
+
+
 def test_the_two_ntk_rules_differ_at_the_first_hand_and_meet_at_the_last():
     for dim, factor in ((64, 4.0), (128, 8.0)):
         i = torch.arange(dim // 2).double()
@@ -178,6 +224,41 @@ def test_the_attention_factor_is_squared_in_a_score_and_deepseek_puts_the_square
     assert modeling_deepseek_v3.yarn_apply_mscale(options, 1.0) == pytest.approx(term**2)
     plain = {"rope_type": "default"}
     assert modeling_deepseek_v3.yarn_apply_mscale(plain, 1.0) == 1
+
+
+def test_llama_cpp_comes_to_the_factors_of_transformers():
+    """Written out from llama.cpp: llama-context.cpp, then rope_yarn of ggml, then deepseek2.cpp."""
+
+    def tables_and_scale(s, all_dim, deepseek2):
+        kernel = 1 + 0.1 * math.log(s)  # ggml's, where ext_factor is not 0
+        mscale = all_dim if deepseek2 and all_dim != 1 else 1.0
+        attn = scaling.yarn_mscale(s, mscale) / scaling.yarn_mscale(s, all_dim) / kernel
+        scale = (attn * kernel * (1 + 0.1 * all_dim * math.log(s))) ** 2
+        return attn * kernel, scale if deepseek2 else 1.0
+
+    term = scaling.yarn_mscale(40.0)
+    assert tables_and_scale(40.0, 0.0, False) == pytest.approx((term, 1.0))
+    assert tables_and_scale(40.0, 1.0, True) == pytest.approx((1.0, term**2))
+
+
+def test_turning_4096_keys_of_llama_2_anew_is_an_eighth_of_the_work_of_a_token():
+    layers, heads, dim, parameters, kept = 32, 32, 128, 6.74e9, 4096
+    turn = layers * heads * kept * dim * 3  # two products and one sum for each dimension
+    assert 0.11 < turn / (2 * parameters) < 0.13
+
+
+def test_llama_3_1_and_gemma_3_keep_a_smaller_base_and_slow_hands_by_8():
+    llama = RopeConfig.from_hf(GALLERY["Llama 3.1 8B"].config)
+    gemma = RopeConfig.from_hf(GALLERY["Gemma 3 12B"].config, layer_type="full_attention")
+    assert (llama.base, llama.rope_type, llama.scaling["factor"]) == (5e5, "llama3", 8)
+    assert (gemma.base, gemma.rope_type, gemma.scaling["factor"]) == (1e6, "linear", 8)
+
+
+def test_the_smallest_base_for_128k_is_a_window_and_no_threshold():
+    """4.87 million holds, 5 to 8.7 million fail in steps of 0.1 million, 10 million holds."""
+    assert smallest_base(128, 131_072, [n * 1e5 for n in range(49, 88)]) is None
+    assert smallest_base(128, 131_072, [1e7]) == 1e7
+    assert first_negative_distance(inv_freq(128, 8e6), 131_072) == 61_936
 
 
 def test_at_128k_the_sum_asks_for_fourteen_times_what_ntk_makes_of_10_000():

@@ -166,7 +166,7 @@ def _window(model: Transformer, seed: int, workshop: Workshop) -> dict[str, Any]
     """Read long texts through a window of the old length: what one has without any stretching.
 
     `zero`: by bins; `tuned`: after the fine-tune's steps at the old length, which is what training
-    gives by itself. Each byte is foretold from the 96 to 127 before it; the first 128 from all.
+    gives by itself. Each byte is foretold from the 97 to 128 before it; the first 128 from all.
     """
     tuned = _tuned(model, 1, TUNING["num_steps"], seed, workshop)
     return {"zero": _through_window(model), "tuned": _through_window(tuned)}
