@@ -80,7 +80,7 @@ def _blame(answer):
     if abs(given - 90) < 0.5:
         return "Give a share: a number from 0 to 1."
     if abs(given - 0.1) < 0.005:
-        return "That share is left when no angle is new: more keys, and older ones."
+        return "That share is what folding leaves: more keys, and older ones."
     if abs(given - 0.54) < 0.005:
         return "That many nats. Which share of the whole loss is it?"
     return "How much of the 0.60 does folding take away?"

@@ -23,17 +23,20 @@ class HeldRotary(PositionEncoding):
         dropped: pairs that add nothing to any score.
         clipped: pairs whose angle at every distance from `trained` on is that at `trained - 1`. A
             score of an old distance stays what it is, here and in what follows.
-        folded: pairs that see every key from distance `trained` on at a distance of the last half
-            of the trained ones, `trained // 2 + n % (trained // 2)` for a key at n: each pair has
-            old angles there, and pairs that are folded together have old angles together.
+        folded: pairs that see every key from distance `trained` on at an old distance,
+            `folded_to[n % len(folded_to)]` for a key at n: each pair has old angles there, and
+            pairs that are folded together have old angles together.
+        folded_to: neighboring distances below `trained`; the last half of them unless given.
+        folded_at: "new" or "old", to fold a pair only where its own angle would be one that
+            training never showed, or only where it would be one that it did; all unless given.
         window: how many keys a query sees, itself and those before; all of them unless given.
         sharpened: whether a query at m >= `trained` multiplies its scores by
             `log(m + 1) / log(trained)`, against the number of keys.
 
     Raises:
         TypeError: if `trained` or `window` is not an integer.
-        ValueError: if one is too small, or a pair does not exist, is named twice, or is both
-            clipped and folded.
+        ValueError: if one is too small, a pair does not exist, is named twice, or is both clipped
+            and folded, or `folded_to` or `folded_at` is none of those named above.
 
     Convention:
         Distances are counted back here, m - n. At a new one, the part of pairs that see the key at
@@ -57,6 +60,8 @@ class HeldRotary(PositionEncoding):
         dropped: Sequence[int] = (),
         clipped: Sequence[int] = (),
         folded: Sequence[int] = (),
+        folded_to: range | None = None,
+        folded_at: str | None = None,
         window: int | None = None,
         sharpened: bool = False,
     ):
@@ -72,6 +77,16 @@ class HeldRotary(PositionEncoding):
                     f"{name} must name pairs from 0 to {len(inv_freq) - 1}, each once, "
                     f"got {checks.shown(list(pairs))}"
                 )
+        to = range(trained // 2, trained // 2 * 2) if folded_to is None else folded_to
+        if not to or to.step != 1 or to.start < 0 or to.stop > trained:
+            raise ValueError(
+                f"folded_to must be a range in steps of 1 within 0 to {trained - 1}, got {to}"
+            )
+        if folded_at not in (None, "new", "old"):
+            raise ValueError(
+                f'folded_at must be "new", "old" or None, got {checks.shown(folded_at)}'
+            )
+        self.folded_to, self.folded_at = to, folded_at
         self.trained, self.window, self.sharpened = trained, window, sharpened
         self.dropped, self.clipped, self.folded = list(dropped), list(clipped), list(folded)
         self.inv_freq = inv_freq.clone()
@@ -98,21 +113,28 @@ class HeldRotary(PositionEncoding):
             return None
         back = -signed_distance(position_ids, key_position_ids)
         bias = torch.zeros_like(back, dtype=q.dtype)
-        half = self.trained // 2
         if self.clipped:
             at, keys_at = self.trained - 1, torch.zeros_like(key_position_ids)
             bias = bias + self._change(
                 self.clipped, q, k, position_ids, key_position_ids, at, keys_at
             )
         if self.folded:
-            keys_at = -(key_position_ids % half)
-            bias = bias + self._change(
-                self.folded, q, k, position_ids, key_position_ids, half, keys_at
-            )
+            at, keys_at = self.folded_to.start, -(key_position_ids % len(self.folded_to))
+            for pairs in [self.folded] if self.folded_at is None else [[i] for i in self.folded]:
+                change = self._change(pairs, q, k, position_ids, key_position_ids, at, keys_at)
+                if self.folded_at is not None:
+                    old = self._old_angle(pairs[0], back)
+                    change = change.masked_fill(old if self.folded_at == "new" else ~old, 0)
+                bias = bias + change
         bias = bias.masked_fill(back < self.trained, 0)
         if self.window is not None:
             bias = bias.masked_fill(back >= self.window, -math.inf)
         return bias
+
+    def _old_angle(self, pair: int, back: Tensor) -> Tensor:
+        """Return where a pair's angle is one of those that it went through in training."""
+        angle = back.double() * self.inv_freq[pair].double()
+        return angle % math.tau <= (self.trained - 1) * self.inv_freq[pair].item()
 
     def _change(self, pairs, q, k, position_ids, key_position_ids, at, keys_at) -> Tensor:
         """Return some pairs' part with queries and keys moved to other places, less as it is."""

@@ -47,14 +47,25 @@ def test_the_loss_climbs_with_every_further_stretch(above):
     assert (stretches[-1] > 2 * stretches[1]).all() and (stretches[1] > 0.05).all()
 
 
-def test_most_of_it_is_due_to_new_angles(above):
+def test_most_of_it_is_due_to_what_the_hands_say_of_far_keys(above):
     as_trained = above("as trained", FAR)
     assert (as_trained > 0.5).all()
     assert (above("all folded", FAR) < 0.2 * as_trained).all()
     # What is left is partly the number of keys: sharper queries take some of it away.
     assert (above("all folded and sharpened", FAR) < above("all folded", FAR)).all()
     sharper = above("as trained", FAR) - above("sharpened", FAR)
-    assert (sharper < 0.15 * as_trained).all()  # and little without old angles
+    assert (sharper < 0.15 * as_trained).all()  # and little as it is
+
+
+def test_old_angles_alone_do_not_cure(above):
+    """The control: other old distances than those at which the heads expect far keys."""
+    as_trained, folded = above("as trained", FAR), above("all folded", FAR)
+    for where in ("near", "anywhere"):
+        assert (above(f"all folded {where}", FAR) > as_trained + 0.1).all()
+    # New angles do harm, and so do old ones at new distances, but less.
+    new, old = (as_trained - above(f"{kind} angles folded", FAR) for kind in ("new", "old"))
+    assert (new > old + 0.05).all() and (old > 0.05).all()
+    assert (as_trained - folded > new).all()
 
 
 def test_neither_the_fastest_nor_the_slowest_hands_do_harm(above):
@@ -188,3 +199,18 @@ def test_the_base_trades_the_order_of_keys_for_the_nearer_one():
     for small, large in itertools.pairwise(bases):
         assert (large > small).all(), "the order is kept longer"
         assert (large[0] - large[1] < small[0] - small[1]).all(), "the preference is weaker"
+
+
+def test_in_long_texts_the_larger_base_has_the_stronger_preference():
+    """How often the nearer of two noisy copies of the query wins, as the formula has it."""
+    generator = torch.Generator().manual_seed(0)
+
+    def wins(base, length):
+        near, far = torch.randint(length // 2, (2, 20_000), generator=generator)
+        far = far + length // 2
+        near, far, apart = (cosine_mean(inv_freq(64, base), r) for r in (near, far, far - near))
+        return torch.special.ndtr(2**0.5 * (near - far) / (1 - apart).sqrt()).mean().item()
+
+    assert wins(1e2, 8) > wins(1e4, 8) + 0.02 and wins(1e4, 8) > wins(1e6, 8) + 0.02
+    assert wins(1e4, 1024) > wins(1e2, 1024) + 0.05
+    assert wins(1e6, 2**16) > wins(1e4, 2**16) + 0.05

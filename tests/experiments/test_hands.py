@@ -26,15 +26,29 @@ def scores(q, k, first=0, **held):
     return attention_scores(q, k, bias=encoding.score_bias(q, k, places, places))
 
 
-def slow(q, k, m, n, *, frozen=(), dropped=(), clipped=(), folded=(), sharpened=False):
+def slow(
+    q,
+    k,
+    m,
+    n,
+    *,
+    frozen=(),
+    dropped=(),
+    clipped=(),
+    folded=(),
+    folded_to=None,
+    folded_at=None,
+    sharpened=False,
+):
     """The score of one query at m and one key at n <= m, pair by pair."""
-    total = 0.0
+    total, to = 0.0, folded_to or range(TRAINED // 2, TRAINED)
     for i, speed in enumerate(SPEEDS.tolist()):
         back = m - n
         if i in clipped and back >= TRAINED:
             back = TRAINED - 1
-        if i in folded and back >= TRAINED:
-            back = TRAINED // 2 + n % (TRAINED // 2)
+        old = back * speed % math.tau <= (TRAINED - 1) * speed
+        if i in folded and back >= TRAINED and folded_at in (None, "old" if old else "new"):
+            back = to[n % len(to)]
         angle = 0.0 if i in frozen else -back * speed
         (a, b), (c, d) = q[2 * i : 2 * i + 2].tolist(), k[2 * i : 2 * i + 2].tolist()
         turned = complex(c, d) * complex(math.cos(angle), math.sin(angle))
@@ -52,6 +66,9 @@ def slow(q, k, m, n, *, frozen=(), dropped=(), clipped=(), folded=(), sharpened=
         {"clipped": [0, 2]},
         {"folded": [1, 2]},
         {"folded": [0, 1, 2, 3]},
+        {"folded": [0, 1, 2, 3], "folded_to": range(1, 5)},
+        {"folded": [0, 1, 2, 3], "folded_at": "new"},
+        {"folded": [1, 2, 3], "folded_at": "old", "folded_to": range(6)},
         {"clipped": [3], "folded": [0]},
         {"folded": [2], "frozen": [1], "dropped": [0]},
         {"folded": [0, 1, 2, 3], "sharpened": True},
@@ -113,6 +130,10 @@ def test_a_pushed_text_scores_the_same_when_clipped():
         ({"clipped": [4]}, ValueError, r"clipped must name pairs from 0 to 3, each once, got \[4"),
         ({"folded": [-1]}, ValueError, "folded must name pairs"),
         ({"dropped": [1, 1]}, ValueError, "dropped must name pairs"),
+        ({"folded_to": range(7)}, ValueError, "folded_to must be a range .* within 0 to 5"),
+        ({"folded_to": range(0)}, ValueError, "folded_to must be"),
+        ({"folded_to": range(0, 6, 2)}, ValueError, "folded_to must be a range in steps of 1"),
+        ({"folded_at": "far"}, ValueError, 'folded_at must be "new", "old" or None, got \'far'),
         ({"clipped": [1], "folded": [1]}, ValueError, "clipped and folded together must name"),
     ],
 )

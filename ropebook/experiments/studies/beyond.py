@@ -52,6 +52,12 @@ ALTERED: dict[str, dict[str, Any]] = {
     "window": {"window": TRAINED},
     "all clipped": {"clipped": ALL},
     "all folded": {"folded": ALL},
+    # Other old distances than those where the heads expect far keys.
+    "all folded near": {"folded": ALL, "folded_to": range(TRAINED // 2)},
+    "all folded anywhere": {"folded": ALL, "folded_to": range(TRAINED)},
+    # Each hand only where its own angle is new, or only where it is old.
+    "new angles folded": {"folded": ALL, "folded_at": "new"},
+    "old angles folded": {"folded": ALL, "folded_at": "old"},
     "all folded and sharpened": {"folded": ALL, "sharpened": True},
     "sharpened": {"sharpened": True},
     **{
