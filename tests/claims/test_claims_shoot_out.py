@@ -6,8 +6,11 @@ import pytest
 import torch
 
 from ropebook.experiments import engine, recorded
+from ropebook.experiments.corpus import corpus
+from ropebook.experiments.encodings import per_layer
 from ropebook.experiments.recipe import Recipe
-from ropebook.experiments.studies import language, tasks
+from ropebook.experiments.studies import language, stretching, tasks
+from ropebook.experiments.tasks import draw as drawn
 from ropelib.encodings import ContentBias, Rotary, alibi_slopes
 from ropelib.frequencies import wavelength
 
@@ -44,6 +47,8 @@ WITHIN, FAR = slice(3, 4), slice(24, 32)
 @pytest.mark.parametrize(
     ("one", "other"),
     [
+        ("t5_quick", "content_bias"),
+        ("t5_quick", "transformer_xl"),
         ("deberta", "rope"),
         ("content_bias", "rope"),
         ("transformer_xl", "rope"),
@@ -61,7 +66,13 @@ def test_the_order_within_the_window_is_that_of_every_seed(texts, one, other):
 
 @pytest.mark.parametrize(
     ("one", "other"),
-    [("transformer_xl", "alibi"), ("deberta", "alibi"), ("alibi", "rope"), ("rope", "sinusoidal")],
+    [
+        ("t5_quick", "deberta"),
+        ("transformer_xl", "alibi"),
+        ("deberta", "alibi"),
+        ("alibi", "rope"),
+        ("rope", "sinusoidal"),
+    ],
 )
 def test_the_order_far_beyond_the_window_is_that_of_every_seed(texts, one, other):
     assert in_every_seed(texts, one, other, FAR)
@@ -81,6 +92,29 @@ def test_a_number_of_t5s_table_moves_by_hardly_more_than_all_rates_together():
     # With Adam's betas of 0.9 and 0.95 one step is at most 1.17 times the rate.
     assert 0.3 * path < (end - start).abs().max() < 1.17 * path
     assert path < 0.06 < start.std(), "far from where a bias would decide"
+
+
+@pytest.mark.parametrize("far", [128, 129, 1000])
+def test_t5_says_the_same_of_all_that_is_far(far):
+    """Nothing new comes with length: 127 tokens back and any further share the last number."""
+    bias = per_layer(language.RECIPES["t5_quick"])[0]
+    torch.nn.init.normal_(bias.table)
+    q, k = torch.randn(1, 64), torch.randn(2, 64)
+    added = bias.score_bias(q, k, torch.tensor([far]), torch.tensor([far - 127, 0]))
+    assert (added[..., 0] == added[..., 1]).all()
+    near = bias.score_bias(q, k, torch.tensor([far]), torch.tensor([far - 127, far - 1]))
+    assert (near[..., 0] != near[..., 1]).all()
+
+
+def test_the_texts_of_stretching_are_the_first_ones_of_these():
+    length = 8 * 128 + 1
+    few = corpus().windows("valid", stretching.TEXTS, length)
+    assert torch.equal(few, corpus().windows("valid", language.TEXTS, length)[: stretching.TEXTS])
+
+
+def test_training_copies_at_most_15_words_and_48_tokens_hold_23():
+    asked = {n: drawn("copy", 500, n, torch.Generator().manual_seed(0)).asked for n in (32, 48)}
+    assert {n: int(places.sum(1).max()) for n, places in asked.items()} == {32: 15, 48: 23}
 
 
 def test_beyond_its_extent_the_content_bias_says_nothing_and_near_it_does():
@@ -108,12 +142,9 @@ def test_two_heads_of_alibi_cannot_look_at_the_token_before_alone():
     assert weights[1] / weights[2] > 1.6
 
 
-def test_far_keys_are_found_by_the_content_bias_and_not_by_rope(games):
-    for seed in range(len(SEEDS)):
-        far = {
-            name: games.numbers(f"passkey {name}", "accuracy")[seed, -1].item()
-            for name in ("content_bias", "rope")
-        }
-        assert far["content_bias"] > far["rope"] + 0.3
+@pytest.mark.parametrize("name", ["content_bias", "t5_quick"])
+def test_far_keys_are_found_by_a_bias_and_not_by_rope(games, name):
+    found = (games.numbers(f"passkey {who}", "accuracy")[:, -1] for who in (name, "rope"))
+    assert (next(found) > next(found) + 0.3).all(), "in every seed"
     near = games.numbers("passkey rope", "accuracy")[:, 0]
     assert (near > 0.9).all(), "though within the window it finds them"
