@@ -11,7 +11,7 @@ from ropebook.experiments import recorded
 from ropebook.experiments.studies import beyond
 from ropelib import inv_freq
 from ropelib.distance import cosine_mean
-from ropelib.frequencies import turns
+from ropelib.frequencies import turns, wavelength
 from ropelib.scaling import proportional
 
 INSIDE, AFTER, FAR = slice(0, 4), slice(4, 8), slice(16, 32)  # bins of 32 bytes
@@ -214,3 +214,32 @@ def test_in_long_texts_the_larger_base_has_the_stronger_preference():
     assert wins(1e2, 8) > wins(1e4, 8) + 0.02 and wins(1e4, 8) > wins(1e6, 8) + 0.02
     assert wins(1e4, 1024) > wins(1e2, 1024) + 0.05
     assert wins(1e6, 2**16) > wins(1e4, 2**16) + 0.05
+
+
+def test_what_the_text_says_of_single_lines_and_layers(runs):
+    """Numbers beside the figures: the content bias, attention, the thick line, bars and groups."""
+    loss = recorded.load("language").numbers("content_bias", "loss")
+    steady = recorded.load("language").numbers("transformer_xl", "loss")
+    slipped = (loss - steady)[:, FAR].mean() - (loss - steady)[:, INSIDE].mean()
+    assert round(slipped.item(), 1) == 0.2
+    last = slice(-2, None)
+    beyond_, folded = (runs.numbers("heads", name) for name in ("beyond", "folded_beyond"))
+    shares = [
+        x[:, layer][..., last].mean().item()
+        for layer in (slice(2, 4), slice(0, 2))
+        for x in (beyond_, folded)
+    ]
+    assert shares[0] > 0.75 and 0.2 < shares[1] < 0.3 and 0.6 < shares[3] < 0.72
+    line = runs.numbers("heads", "parts")[:, 2:, 2].mean(dim=(0, 1))
+    assert round(line[2].item(), 1) == -2.5 and round(line[3].item(), 1) == -1.3
+    assert line.argmin() == 2
+    bars = runs.numbers("each hand", "harm")[:, beyond.GROUPS[MOST]].sum(1).mean()
+    group = runs.numbers(f"free: {MOST}", "loss") - runs.numbers("all folded", "loss")
+    assert round(bars.item(), 2) == 0.13 and round(group[:, 4:].mean().item(), 2) == 0.31
+
+
+def test_the_nearer_key_and_the_order_end_at_chance_at_different_lengths(runs):
+    nearer = runs.numbers("heads", "nearer")[:, 2:].mean(dim=(0, 1))
+    at = dict(zip(beyond.LENGTHS, nearer.tolist(), strict=True))
+    assert at[16_384] < 0.475 and abs(at[32_768] - 0.5) < 0.025 and abs(at[65_536] - 0.5) < 0.025
+    assert wavelength(inv_freq(64))[-1] == pytest.approx(47_117, rel=1e-3)

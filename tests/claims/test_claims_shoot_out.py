@@ -148,3 +148,26 @@ def test_far_keys_are_found_by_a_bias_and_not_by_rope(games, name):
     assert (next(found) > next(found) + 0.3).all(), "in every seed"
     near = games.numbers("passkey rope", "accuracy")[:, 0]
     assert (near > 0.9).all(), "though within the window it finds them"
+
+
+def test_stretched_by_eight_it_costs_a_tenth_of_a_nat_within():
+    runs = recorded.load("stretching")
+    inside = [runs.numbers(case, "zero 8")[:, :4] for case in ("llama3", "none")]
+    last = [x[:, 3].mean().item() for x in inside]
+    assert round(last[0] - last[1], 1) == 0.1
+
+
+def test_a_level_loss_and_what_is_lost_of_copies_and_inductions(games):
+    inductions, copies = (
+        games.numbers(f"{task} t5_quick", "accuracy").mean(0) for task in ("induction", "copy")
+    )
+    assert (inductions[0] > 0.995) and round(inductions[-1].item(), 2) == 0.48
+    assert round(copies[0].item(), 2) == 0.98 and round(copies[-1].item(), 2) == 0.35
+
+
+def test_many_tokens_cost_the_table_and_the_bias_little_where_the_key_is_next(games):
+    for case in ("t5_quick", "content_bias"):
+        first, *_, last = games.numbers(f"passkey {case}", "by_depth").mean(0)[:, -1].tolist()
+        assert first - last < 0.03
+    first, *_, last = games.numbers("passkey rope", "by_depth").mean(0)[:, -1].tolist()
+    assert (round(first, 2), round(last, 2)) == (0.98, 0.56)
