@@ -103,5 +103,6 @@ def test_reduced_motion_arrives_without_traveling(on_scratch, name):
         names = [name for name in widget.reports() if name not in silent]
         frames = watched(widget, button, names, seconds=0.8)
         for values in zip(names, *frames, strict=True):
-            assert len(set(map(str, values[1:]))) <= 2, f"{button}: a jump has two places {values}"
+            places = {*map(str, values[1:])} - {"nan"}  # nan: a search that takes several frames
+            assert len(places) <= 2, f"{button}: a jump has two places {values}"
         widget.control(button).evaluate("(button) => button.click()")
