@@ -54,9 +54,9 @@ def run(case: str, seed: int, workshop: Workshop) -> dict[str, Any]:
         Numbers by name.
         `loss`: nats per byte in each bin of 32 positions, up to eight times the trained length, nan
         where the encoding has no positions; `within`: of the last quarter of the trained length;
-        `parameters`;
-        `saved_bytes`: what one text keeps for the backward pass; `step_ratio`: time of a training
-        step over that of a model without encoding and of the same depth; `curve`: training loss;
+        `parameters`; `saved_bytes`: what a batch keeps for the backward pass, per text;
+        `step_ratio`: time of a training step over that of a model without encoding and of the same
+        depth; `curve`: training loss;
         `speeds`, of learned frequencies: of each head and hand, over RoPE's.
     """
     recipe = RECIPES[case]
@@ -71,11 +71,17 @@ def run(case: str, seed: int, workshop: Workshop) -> dict[str, Any]:
         "loss": [*loss.tolist(), *[float("nan")] * missing],
         "within": loss[quarter].mean().item(),
         "parameters": sum(parameter.numel() for parameter in model.parameters()),
-        "saved_bytes": evaluate.saved_bytes(model, windows[:1, : recipe.seq_len]),
+        "saved_bytes": saved_bytes(model, recipe),
         "step_ratio": step_ratio(model, recipe, workshop.device),
         "curve": trained.curve,
         **learned_stretch(model),
     }
+
+
+def saved_bytes(model: Transformer, recipe: Recipe) -> float:
+    """Return what a batch of training keeps for the backward pass, bytes per text."""
+    texts = data.draw(recipe, torch.Generator()).token_ids
+    return evaluate.saved_bytes(model, texts) / len(texts)
 
 
 def learned_stretch(model: Transformer) -> dict[str, Any]:
