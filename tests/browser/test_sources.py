@@ -1,5 +1,6 @@
 """The ledger in the browser: filtered by each choice, by words, by keyboard, by its address."""
 
+import itertools
 from collections import Counter
 
 import pytest
@@ -106,6 +107,11 @@ def test_a_choice_shows_those_claims_and_no_other(opened):
         assert len(sources.shown()) == ALL
 
 
+def _having(how, words, texts, names):
+    """The names whose text has any or all of the words."""
+    return [name for name in names if how(word in texts[name] for word in words)]
+
+
 def test_choices_and_words_narrow_one_another(opened):
     sources = opened()
     sources.choose("verdict", "false")
@@ -114,14 +120,15 @@ def test_choices_and_words_narrow_one_another(opened):
     assert both == ids(verdict="false", document="004")
     rows = sources.page.locator(".ledger-claims > li")
     texts = dict(zip(ids(), map(str.lower, rows.all_text_contents()), strict=True))
-    with_one, with_both = (
-        [name for name in both if how(word in texts[name] for word in ("position", "distance"))]
-        for how in (any, all)
+    words, with_one, with_both = next(
+        (words, found(any), found(all))
+        for words in itertools.combinations(("position", "distance", "angle", "vector"), 2)
+        for found in [lambda how, words=words: _having(how, words, texts, both)]
+        if 0 < len(found(all)) < len(found(any)) < len(both)
     )
-    assert 0 < len(with_both) < len(with_one) < len(both)
-    for words in ("distance  Position", "position distance"):  # in any case, in any order
-        sources.search(words)
-        assert sources.shown() == with_both
+    for text in (f"{words[1]}  {words[0].title()}", " ".join(words)):  # any case, any order
+        sources.search(text)
+        assert sources.shown() == with_both != with_one
     sources.search("s004-16")
     assert sources.shown() == ["S004-16"]
     sources.search("伪代码")
