@@ -31,12 +31,13 @@ class Book:
     Args:
         root: folder of the sources.
         address: gives the address of a chapter by its document's name.
-        names: of all documents.
+        names: of all documents; a chapter is one that has a notebook.
     """
 
     def __init__(self, root: Path, address, names):
         self.root, self._address = root, address
-        self._names = {name.rpartition("/")[2]: name for name in names if "/" in name}
+        chapters = [name for name in names if (root / f"{name}.ipynb").exists()]
+        self._names = {name.rpartition("/")[2]: name for name in chapters}
         self._entries = parse_file(str(root / "book/references.bib")).entries
         self._headings: dict[str, dict[str, str]] = {}
 
