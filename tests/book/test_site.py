@@ -15,6 +15,7 @@ from pygments.token import Keyword, Name
 
 from ropebook import palette, site
 from ropebook.exercises import RUN_SOLUTIONS
+from ropebook.site import folds
 
 
 @pytest.mark.parametrize(
@@ -172,3 +173,41 @@ def test_what_is_not_tagged_has_one_color_in_both_themes(name):
     colors = {style.style_for_token(kind)["color"] for kind in site.PLAIN_TOKENS}
     assert colors == {style.style_for_token(Name)["color"]}
     assert style.style_for_token(Keyword)["color"] not in colors
+
+
+def notebook_of(*cells):
+    return json.dumps({"cells": [dict(zip(CELL, cell, strict=True)) for cell in cells]})
+
+
+CELL = ("cell_type", "metadata", "source")
+DEEPER = {"tags": ["deeper"]}
+
+
+def test_a_tagged_cell_is_marked_and_the_others_are_left_as_they_are():
+    cells = [
+        ("markdown", DEEPER, ["## A proof\n", "In full."]),
+        ("markdown", {}, "## A proof\nIn full."),
+        ("code", {"tags": ["hide-input"]}, "## a comment"),
+    ]
+    text, wrong = folds.marked(notebook_of(*cells))
+    assert wrong == []
+    first, *rest = [cell["source"] for cell in json.loads(text)["cells"]]
+    assert first == "{.deeper}\n## A proof\nIn full."
+    assert rest == [source for *_, source in cells[1:]]
+
+
+@pytest.mark.parametrize(
+    ("kind", "source"),
+    [
+        ("markdown", "In full.\n## A proof"),
+        ("markdown", "# A title"),
+        ("markdown", "##no heading"),
+        ("markdown", "\n## A proof"),
+        ("code", "## A proof"),
+    ],
+)
+def test_a_tagged_cell_that_does_not_begin_with_a_heading_is_told(kind, source):
+    notebook = notebook_of(("markdown", {}, "# Page"), (kind, DEEPER, source))
+    text, (sentence,) = folds.marked(notebook)
+    assert "must be Markdown and begin with a heading" in sentence and "got cell 2" in sentence
+    assert json.loads(text) == json.loads(notebook)

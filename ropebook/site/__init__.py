@@ -19,6 +19,7 @@ from sphinx.util import logging
 
 from ropebook import palette
 from ropebook.exercises import RUN_SOLUTIONS
+from ropebook.site import folds
 
 PLOTLY_MIME = "application/vnd.plotly.v1+json"
 WIDGET_STATE_MIME = "application/vnd.jupyter.widget-state+json"
@@ -119,6 +120,13 @@ def _drop_thebe(app, config):
     ]
 
 
+def _place_tools(app, config):
+    # The page's own tools, before those of the theme.
+    config.html_theme_options |= {
+        "article_header_end": ["page-tools.html", "article-header-buttons.html"],
+    }
+
+
 def _name_citations(app, page, template, context, doctree):
     # Sphinx gives each entry of a bibliography a role that ARIA has withdrawn, inside a list.
     if context.get("body"):
@@ -193,6 +201,8 @@ def setup(app):
     PygmentsBridge.html_formatter = CodeFormatter
     os.environ[RUN_SOLUTIONS] = "1"  # for the kernels that run the notebooks during the build
     app.connect("config-inited", _drop_thebe)
+    app.connect("config-inited", _place_tools)
+    folds.setup(app)
     app.connect("doctree-read", _color_formulae)
     app.connect("html-page-context", _name_citations)
     app.connect("html-page-context", _keep_shown_states, priority=900)  # after myst-nb's scripts

@@ -1,0 +1,123 @@
+// What helps to read a page: folds that open where a link leads, and the switch for code. A classic
+// deferred script, as browsers refuse module scripts from file://; it defines no global.
+(() => {
+  "use strict";
+
+  const root = document.documentElement;
+  const all = (selector, inside = document) => [...inside.querySelectorAll(selector)];
+
+  // ---- what is remembered: where storage is refused, it lasts as long as the page ----------------
+
+  const memory = new Map();
+  const storage = {
+    get(name) {
+      try {
+        return localStorage.getItem(`rope-book:${name}`);
+      } catch {
+        return memory.get(name) ?? null;
+      }
+    },
+    set(name, value) {
+      try {
+        localStorage.setItem(`rope-book:${name}`, value);
+      } catch {
+        memory.set(name, value);
+      }
+    },
+  };
+
+  const tool = (name) => document.querySelector(`.rope-tool[data-tool="${name}"]`);
+
+  /** Give a tool its words, which say the state that it is in or what it does. */
+  function label(button, words, does) {
+    button.querySelector(".rope-tool-words").textContent = words;
+    button.title = does;
+    button.hidden = false;
+  }
+
+  // ---- folds ------------------------------------------------------------------------------------
+
+  const folds = () => all("details.rope-deeper");
+
+  /** Open every fold that a node stands in, and the one of which it is the section. */
+  function openAround(node) {
+    const own = node.matches("section") ? node.querySelector(":scope > details.rope-deeper") : null;
+    const closed = [own];
+    for (let up = node; up; up = up.parentElement) if (up.matches("details")) closed.push(up);
+    const opened = closed.filter((fold) => fold && !fold.open);
+    for (const fold of opened) fold.open = true;
+    return opened.length > 0;
+  }
+
+  function placeOf(hash) {
+    if (hash.length < 2) return null;
+    try {
+      return document.getElementById(decodeURIComponent(hash.slice(1)));
+    } catch {
+      return null; // no address of a place: a stray percent sign
+    }
+  }
+
+  function openTheAddressed() {
+    const place = placeOf(location.hash);
+    if (place && openAround(place)) place.scrollIntoView({ behavior: "instant" });
+  }
+
+  /** A link to where the address already points changes no address, but may lead into a fold. */
+  function openTheClicked(event) {
+    const link = event.target.closest?.("a[href]");
+    if (!link || link.href.split("#")[0] !== location.href.split("#")[0]) return;
+    const place = placeOf(link.hash);
+    if (place) openAround(place);
+  }
+
+  function offerFolds() {
+    if (folds().length === 0) return;
+    const button = tool("folds");
+    const anyClosed = () => folds().some((fold) => !fold.open);
+    const say = () =>
+      anyClosed()
+        ? label(button, "Open all", "Open all that is folded")
+        : label(button, "Close all", "Close all that can be folded");
+    button?.addEventListener("click", () => {
+      const open = anyClosed();
+      for (const fold of folds()) fold.open = open;
+    });
+    for (const fold of folds()) fold.addEventListener("toggle", say);
+    if (button) say();
+    window.addEventListener("hashchange", openTheAddressed);
+    document.addEventListener("click", openTheClicked);
+    openTheAddressed();
+  }
+
+  // On paper nothing can be opened.
+  const openedForPrint = new Set();
+  window.addEventListener("beforeprint", () => {
+    for (const fold of folds().filter((one) => !one.open)) openedForPrint.add(fold);
+    for (const fold of openedForPrint) fold.open = true;
+  });
+  window.addEventListener("afterprint", () => {
+    for (const fold of openedForPrint) fold.open = false;
+    openedForPrint.clear();
+  });
+
+  // ---- code: one switch for the whole book ------------------------------------------------------
+
+  function offerCode() {
+    const button = tool("code");
+    if (!button || !document.querySelector(".cell_input")) return;
+    const say = () =>
+      root.dataset.code === "shown"
+        ? label(button, "Code: shown", "Hide the code of this book")
+        : label(button, "Code: hidden", "Show the code of this book");
+    button.addEventListener("click", () => {
+      root.dataset.code = root.dataset.code === "shown" ? "hidden" : "shown";
+      storage.set("code", root.dataset.code);
+      say();
+    });
+    say();
+  }
+
+  offerFolds();
+  offerCode();
+})();
