@@ -133,6 +133,20 @@ def _name_citations(app, page, template, context, doctree):
         context["body"] = context["body"].replace('role="doc-biblioentry"', 'role="listitem"')
 
 
+def _link_stations(app, page, template, context, doctree):
+    # The picture of the whole names chapters; what address they have, only a page knows.
+    def link(found: re.Match) -> str:
+        document = f"book/{found[1]}"
+        if document == page:
+            return 'aria-current="page"'
+        if document not in app.env.found_docs:
+            return ""
+        return f'href="{context["pathto"](document)}"'
+
+    if context.get("body"):
+        context["body"] = re.sub(r'data-rope-page="([\w/]+)"', link, context["body"])
+
+
 PLAIN_TOKENS = {Name, Name.Namespace, Name.Other, Punctuation, Punctuation.Marker, Whitespace}
 """What stands in the color of the text in both themes."""
 
@@ -205,6 +219,7 @@ def setup(app):
     folds.setup(app)
     app.connect("doctree-read", _color_formulae)
     app.connect("html-page-context", _name_citations)
+    app.connect("html-page-context", _link_stations)
     app.connect("html-page-context", _keep_shown_states, priority=900)  # after myst-nb's scripts
     app.connect("build-finished", _write_assets)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

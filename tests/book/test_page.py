@@ -1,0 +1,160 @@
+"""The picture of the whole says where a chapter stands, and what it draws is computed."""
+
+import math
+import re
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import torch
+from toc import FILES
+
+from ropebook import page, site
+from ropebook.page import STATIONS, here
+from ropelib.attention import attend
+from ropelib.encodings import NoPosition
+
+FORMS = 2  # wide and narrow
+
+
+def markup(*stations):
+    return here(*stations)._repr_html_()
+
+
+@pytest.mark.parametrize("station", [*STATIONS, "head", "layer"])
+def test_one_station_is_lit_and_marked(station):
+    shown = markup(station)
+    assert shown.count("you are here") == FORMS
+    lamps = shown.count('class="rope-here-lamp"')
+    assert lamps == (FORMS if station in STATIONS else 0)
+    assert ">You are here: " not in shown and 'aria-label="You are here: ' in shown
+    lit = re.findall(r'class="rope-here-station rope-here-lit" data-rope-page="([^"]+)"', shown)
+    assert lit == ([STATIONS[station][1]] * FORMS if station in STATIONS else [])
+
+
+def test_several_stations_are_lit_in_the_order_of_the_picture():
+    both = here("scores", "turn")
+    assert both.stations == ("turn", "scores")
+    assert both._repr_html_().count('class="rope-here-lamp"') == 2 * FORMS
+    assert repr(both).startswith("You are here: turn; scores. One head of attention")
+
+
+def test_of_the_whole_nothing_is_singled_out_or_dim():
+    shown = markup("whole")
+    assert "you are here" not in shown
+    assert 'class="rope-here-dim"' not in shown and 'class="rope-here-lamp"' not in shown
+    assert 'class="rope-here-dim"' in markup("turn")
+
+
+def test_a_station_that_is_none_is_refused():
+    with pytest.raises(ValueError, match=r"a station must be one of words, .* got 'turns'"):
+        here("turns")
+    with pytest.raises(ValueError, match=r"a station must be one of .*, got 'whole'"):
+        here("turn", "whole")
+    with pytest.raises(ValueError, match="must be told a station, or 'whole', got none"):
+        here()
+
+
+def test_the_picture_is_what_attention_with_rope_computes():
+    """One plane that turns by 40 degrees a token, run by the book's own attention."""
+
+    def plane(arrows):
+        return torch.tensor([[a.real, a.imag] for a in arrows], dtype=torch.float64)
+
+    q, k, v = (plane(page._projected(name)) for name in "qkv")
+    m = torch.arange(5, dtype=torch.float64) * math.radians(40)
+    turns = torch.stack([m.cos(), -m.sin(), m.sin(), m.cos()], 1).view(5, 2, 2)
+    q, k = ((turns @ x[:, :, None])[:, :, 0] for x in (q, k))
+    torch.testing.assert_close(plane(page._turned(page._projected("q"))), q)
+    torch.testing.assert_close(torch.tensor(page._scores(), dtype=torch.float64), q @ k.T)
+    out, weights = attend(NoPosition(), q, k, v, scale=2.0)
+    torch.testing.assert_close(torch.tensor(page._weights(), dtype=torch.float64), weights)
+    torch.testing.assert_close(plane(page._outputs()), out)
+
+
+def test_only_the_turn_tells_the_two_the_apart():
+    for name in "qkv":
+        arrows = page._projected(name)
+        assert arrows[0] == arrows[3]
+    turned = page._turned(page._projected("q"))
+    assert abs(turned[0] - turned[3]) > 0.5
+
+
+def test_every_link_of_the_picture_leads_to_a_chapter_of_the_book():
+    pages = {address for _, address in STATIONS.values()}
+    assert {f"book/{address}" for address in pages} <= set(FILES)
+
+
+def linked(page_name, body, found):
+    app = SimpleNamespace(env=SimpleNamespace(found_docs=found))
+    context = {"body": body, "pathto": lambda document: f"to/{document}.html"}
+    site._link_stations(app, page_name, "page.html", context, None)
+    return context["body"]
+
+
+def test_the_built_page_links_every_station_but_its_own_and_those_that_are_not_built():
+    chapters = {f"book/{address}" for _, address in STATIONS.values()}
+    body = linked("book/rope/two_dimensions", markup("turn"), chapters)
+    assert "data-rope-page" not in body
+    assert body.count('aria-current="page"') == FORMS
+    addresses = re.findall(r'href="([^"]+)"', body)
+    assert len(addresses) == FORMS * (len(STATIONS) - 1)
+    assert "to/book/rope/many_dimensions.html" in addresses
+    assert 'href="' not in linked("book/rope/two_dimensions", markup("turn"), set())
+
+
+def test_in_a_notebook_there_is_nothing_to_follow():
+    assert 'href="' not in markup("turn")
+
+
+@pytest.mark.parametrize("width", [696, 358, 288])
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_picture_is_low_and_its_words_stand_apart(chromium, width, theme):
+    stations = ["whole", *STATIONS, "head", "layer"]
+    pictures = "".join(markup(station) for station in stations)
+    tab = chromium.new_page(viewport={"width": width, "height": 800})
+    tab.set_content(
+        f'<!doctype html><html data-theme="{theme}"><body style="margin:0">{pictures}</body></html>'
+    )
+    found = tab.evaluate(_LAYOUT)
+    tab.close()
+    assert len(found) == len(stations)
+    for station, one in zip(stations, found, strict=True):
+        assert one["height"] <= (110 if width == 696 else 140), station
+        assert one["collisions"] == [], station
+        assert one["outside"] == [], station
+        assert one["shown"] == 1, station
+
+
+_LAYOUT = """() => [...document.querySelectorAll(".rope-here")].map((figure) => {
+  const seen = (node) => node.getClientRects().length > 0;
+  const named = ".rope-here-station > span, .rope-here-framed, .rope-here-you";
+  const words = [...figure.querySelectorAll(named)].filter(seen)
+    .map((node) => [node.textContent, node.getBoundingClientRect()]);
+  const apart = (a, b) =>
+    a.right <= b.left || b.right <= a.left || a.bottom <= b.top || b.bottom <= a.top;
+  const collisions = [];
+  words.forEach(([name, a], i) => words.slice(i + 1).forEach(([other, b]) => {
+    const small = { left: b.left + 1, right: b.right - 1, top: b.top + 3, bottom: b.bottom - 3 };
+    if (!apart(a, small)) collisions.push([name, other]);
+  }));
+  const outside = words.filter(([, box]) => box.left < -1 || box.right > innerWidth + 1)
+    .map(([name]) => name);
+  return {
+    height: figure.getBoundingClientRect().height,
+    shown: [...figure.querySelectorAll("svg[role=img]")].filter(seen).length,
+    collisions, outside,
+  };
+})"""
+
+
+def test_the_style_stands_in_the_picture_once_and_fits_both_themes():
+    shown = markup("turn")
+    assert shown.count("<style>") == 1
+    assert 'html[data-theme="dark"]' in shown and "--rope-q: #0072B2" in shown
+    used = set(re.findall(r"var\((--rope-[a-z-]+)\)", shown))
+    assert all(f"{name}: " in shown for name in used)
+    css = Path(page.__file__).with_suffix(".css").read_text("utf-8")
+    named = set(re.findall(r"\.(rope-here[a-z-]*)", css))
+    drawn = "".join(markup(s) for s in ("whole", "turn", "head"))
+    assert named <= set(re.findall(r"rope-here[a-z-]*", re.sub("<style>.*?</style>", "", drawn)))
