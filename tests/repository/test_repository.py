@@ -5,6 +5,7 @@ import shutil
 import subprocess
 
 import pytest
+import yaml
 from toc import ROOT
 
 FILES = [
@@ -20,6 +21,7 @@ FILES = [
     "_config.yml",
     "_toc.yml",
     ".ci/run",
+    ".github/workflows/book.yml",
     "book/LICENSE",
     "book/index.md",
     "book/notation.md",
@@ -96,6 +98,18 @@ def test_ci_runs_the_test_command_of_the_readme():
     script = ROOT / ".ci" / "run"
     assert "make test" in script.read_text("utf-8")
     assert script.stat().st_mode & 0o111, "not executable"
+
+
+def test_the_workflow_publishes_what_was_tested_and_built():
+    jobs = yaml.safe_load((ROOT / ".github/workflows/book.yml").read_text("utf-8"))["jobs"]
+    commands = {
+        name: [step["run"] for step in job["steps"] if "run" in step] for name, job in jobs.items()
+    }
+    assert commands["test"] == [".ci/run"] and commands["build"] == ["make book"]
+    assert set(jobs["publish"]["needs"]) == {"test", "build"}
+    (upload,) = (s for s in jobs["build"]["steps"] if "upload-pages-artifact" in s.get("uses", ""))
+    built = re.search(r"Open (\S+)/index.html", (ROOT / "Makefile").read_text("utf-8"))[1]
+    assert upload["with"]["path"] == built
 
 
 def pins_of(lines):
