@@ -16,6 +16,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ropebook.exercises.base import CHECKERS
+from ropebook.exercises.definitions import DEFINITIONS, judge
+from ropebook.exercises.language import LanguageError
 
 RUN_SOLUTIONS = "ROPELIB_RUN_SOLUTIONS"
 """Environment variable under which solutions are checked at once: in the built book, in tests."""
@@ -124,7 +126,11 @@ def _judge(name: str, answer: object) -> Verdict:
     if answer is ... or answer is None:
         return Verdict(name, False, "Not answered yet.")
     try:
+        if name in DEFINITIONS:
+            return Verdict(name, *judge(name, answer))
         hint = checker(answer)
+    except LanguageError as error:
+        return Verdict(name, False, str(error))
     except Exception as error:  # the reader's own code failed: that is the answer's verdict
         if isinstance(error.__cause__ or error, NotImplementedError):
             return Verdict(name, False, "Not answered yet.")

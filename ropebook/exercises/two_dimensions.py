@@ -2,81 +2,125 @@
 
 import itertools
 import math
-from collections.abc import Iterable
 
 import torch
 
-from ropebook.exercises.base import NO_RETURN, close, exercise, turn, vector_of
+from ropebook.exercises.base import NO_RETURN, close, exercise, turn
+from ropebook.exercises.definitions import Answer, FillIn, Hint, define
 
-
-@exercise("turn by hand")
-def _turn_by_hand(answer):
-    vector, answer = torch.tensor([3.0, -1.0]).double(), vector_of(answer)
-    if close(answer, turn(5, math.pi / 2) @ vector):
-        return None
-    if close(answer, turn(-5, math.pi / 2) @ vector):
-        return "You turned clockwise. A quarter turn to the left takes (x, y) to (-y, x)."
-    if not math.isclose(answer.norm(), vector.norm(), rel_tol=1e-6):
-        return "A turn keeps the length: your vector is longer or shorter than (3, -1)."
-    return "The length is right, the direction is not. How often is a full circle completed?"
-
-
-@exercise("score from the distance")
-def _score_from_the_distance(answer):
-    generator = torch.Generator().manual_seed(0)
-    for distance, frequency in ((0, 0.7), (1, 0.3), (-3, 1.1), (12, 2.0)):
-        q, k = torch.randn(2, 2, generator=generator, dtype=torch.float64)
-        given = answer(q.clone(), k.clone(), distance, frequency)
-        if given is None:
-            return NO_RETURN
-        given = float(given)
-        if math.isclose(given, q @ turn(distance, frequency) @ k, abs_tol=1e-6):
-            continue
-        if math.isclose(given, q @ turn(-distance, frequency) @ k, abs_tol=1e-6):
-            return "You turn by m - n instead of n - m, or your cross product is k x q."
-        if math.isclose(given, q @ k * math.cos(distance * frequency), abs_tol=1e-6):
-            return "You left out the part that vanishes when q and k are parallel: q x k."
-        if math.isclose(given, q @ k, abs_tol=1e-6):
-            return "That is the score without positions: use the distance."
-        return (
-            f"At distance {distance} and {frequency} rad per token your score is {given:.4f}, "
-            + ("not that of the turned vectors.")
-        )
-    return None
-
-
-@exercise("find the distance")
-def _find_the_distance(answer):
-    if not isinstance(answer, Iterable):
-        return "Give a set, such as {1, 2}: there may be more than one."
-    numbers = [float(distance) for distance in answer]
-    if any(number != round(number) for number in numbers):
-        return "Distances here are whole numbers."
-    found = {round(number) for number in numbers}
-    right = {d for d in range(-12, 13) if math.isclose(math.cos(0.5 * d), math.cos(2.5))}
-    if found == right:
-        return None
-    if not found:
-        return "Some distance in the range does fit."
-    if found < right:
-        return "These fit, and there are more: can parallel q and k tell ahead from behind?"
-    wrong = min(found - right)
-    if abs(wrong) > 12:
-        return f"{wrong} is outside the range from -12 to 12."
-    return f"At distance {wrong} the score is {math.cos(0.5 * wrong):.4f}."
-
-
-@exercise("look four back")
-def _look_four_back(answer):
-    q, k, angle = torch.tensor([1.0, 0.0]).double(), vector_of(answer), math.pi / 8
-    if not math.isclose(k.norm(), 1, rel_tol=1e-6):
-        return "The key should have length 1."
-    best = max(range(-8, 8), key=lambda distance: float(q @ turn(distance, angle) @ k))
-    if best == -4:
-        return None
-    if best == 4:
-        return "This head looks four ahead: the key four back has n - m = -4."
-    return f"The score is largest at n - m = {best}. Where must k point to be turned onto q?"
+define(
+    Answer(
+        "turn by hand",
+        kind="numbers",
+        question="Let θ = 90°. Where does (3, −1) point at position 5?",
+        labels=("x", "y"),
+        right=(1, 3),
+        hints=(
+            Hint(
+                (-1, -3),
+                "You turned clockwise. A quarter turn to the left takes (x, y) to (-y, x).",
+            ),
+            Hint(
+                (3, -4),
+                "A turn keeps the length: your vector is longer or shorter than (3, -1).",
+                when="not near(hypot(a[0], a[1]), sqrt(10))",
+            ),
+        ),
+        otherwise="The length is right, the direction is not. "
+        "How often is a full circle completed?",
+        solution="Four quarter turns are a full circle; the fifth takes (x, y) to (−y, x).",
+    ),
+    FillIn(
+        "score from the distance",
+        question="The score of <i>q</i> and <i>k</i> without turning any vector: "
+        "<code>distance</code> is n − m, <code>inv_freq</code> is θ in radians per token.",
+        code="""def score_at(q, k, distance, inv_freq):
+    dot = q[0] * k[0] + q[1] * k[1]
+    cross = <<q[0] * k[1] - q[1] * k[0]>>
+    turn = distance * inv_freq
+    return <<dot * cos(turn) - cross * sin(turn)>>
+""",
+        cases=(
+            ((1.5, -0.3), (0.4, 2.0), 0, 0.7),
+            ((-0.3, -2.2), (0.6, -1.1), 1, 0.3),
+            ((0.6, -1.4), (0.4, 0.8), -3, 1.1),
+            ((-0.7, -0.4), (-0.6, 0.2), 12, 2.0),
+        ),
+        tensors=True,
+        hints=(
+            Hint(
+                ("q[0] * k[1] - q[1] * k[0]", "dot * cos(turn) + cross * sin(turn)"),
+                "You turn by m - n instead of n - m, or your cross product is k x q.",
+            ),
+            Hint(
+                ("q[0] * k[1] - q[1] * k[0]", "dot * cos(turn)"),
+                "You left out the part that vanishes when q and k are parallel: q x k.",
+            ),
+            Hint(
+                ("0", "dot"),
+                "That is the score without positions: use the distance.",
+            ),
+        ),
+        otherwise="At distance {distance} and {inv_freq} rad per token your score is {a:.4f}, "
+        "not that of the turned vectors.",
+        solution="The part along q turns with the cosine, the part across it with the sine.",
+    ),
+    Answer(
+        "find the distance",
+        kind="set",
+        question="Query and key are both (1, 0) before they are turned, θ = 0.5 rad per token, and "
+        "the score is −0.8011. Which whole-number distances n − m between −12 and 12 are possible?",
+        right=(5, -5),
+        let={"wrong": "[d for d in a if d not in right][0]"},
+        hints=(
+            Hint(
+                (5.9, -5.9),
+                "Distances here are whole numbers.",
+                when="any([d != round(d) for d in a])",
+            ),
+            Hint((), "Some distance in the range does fit."),
+            Hint(
+                (5,),
+                "These fit, and there are more: can parallel q and k tell ahead from behind?",
+                when="all([d in right for d in a])",
+            ),
+            Hint(
+                (5, -5, 20),
+                "{wrong} is outside the range from -12 to 12.",
+                when="abs(wrong) > 12",
+            ),
+        ),
+        otherwise="At distance {wrong} the score is {cos(0.5 * wrong):.4f}.",
+        solution="q × k = 0, so the score is cos(0.5 d), and cos(2.5) = −0.8011. The cosine is "
+        "even: parallel vectors cannot tell ahead from behind. The next candidate, "
+        "2π − 2.5 = 3.78, is not a multiple of 0.5.",
+    ),
+    Answer(
+        "look four back",
+        kind="numbers",
+        question="The query is always (1, 0) and θ = π/8. Choose a key of length 1, as (x, y) "
+        "before it is turned, such that of all distances from −8 to 7 the score is largest at "
+        "n − m = −4: each word then looks at the word four before it.",
+        labels=("x", "y"),
+        right=(0, 1),
+        let={
+            "scores": "[a[0]*cos(d*pi/8) - a[1]*sin(d*pi/8) for d in range(-8, 8)]",
+            "best": "[d for d in range(-8, 8) if scores[d + 8] == max(scores)][0]",
+        },
+        accept="near(hypot(a[0], a[1]), 1) and best == -4",
+        hints=(
+            Hint((0, 3), "The key should have length 1.", when="not near(hypot(a[0], a[1]), 1)"),
+            Hint(
+                (0, -1),
+                "This head looks four ahead: the key four back has n - m = -4.",
+                when="best == 4",
+            ),
+        ),
+        otherwise="The score is largest at n - m = {best}. Where must k point to be turned onto q?",
+        solution="The score is cos(α + (n − m) π/8). At n − m = −4 the turn is −90 degrees, "
+        "so start at +90.",
+    ),
+)
 
 
 @exercise("is it relative")
