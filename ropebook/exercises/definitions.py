@@ -19,6 +19,7 @@ from ropebook.exercises import judging
 from ropebook.exercises.base import CHECKERS
 from ropebook.exercises.language import LanguageError, expression
 from ropebook.exercises.meaning import given, show, value_of
+from ropebook.exercises.program import NO_RETURN
 
 KINDS = ("number", "numbers", "set", "choice", "order", "expression")
 """What an `Answer` may ask for."""
@@ -106,7 +107,7 @@ class Answer:
         unit: what a number counts: `"tokens"`.
         tolerance: by which part of itself a number may be off; what readers round needs more.
         accept: a rule in place of `right` where many answers are right; `right` is then one.
-        let: names for rules and texts, `{"length": "hypot(a[0], a[1])"}`, each may use earlier ones.
+        let: names for rules and texts, `{"length": "hypot(a[0], a[1])"}`; each may use the last.
         options: of a choice, one of them right.
         items: of an order, as they are shown.
         variables: of an expression, the names that it is written in.
@@ -170,7 +171,7 @@ class Answer:
         if self.kind == "expression":
             return [value_of(expression(answer), sample) for sample in self._samples()]
         if self.kind in ("number", "numbers", "set", "order"):
-            value = _evaluated(answer)
+            value = given(_evaluated(answer))
             return sorted(value) if self.kind == "set" else value
         return answer
 
@@ -233,6 +234,7 @@ class FillIn:
         told["cases"] = [{"given": given(case)} for case in self.cases]
         for case, value in zip(told["cases"], self._outputs(told, told["gaps"]), strict=True):
             case["right"] = value
+        told["shown"] = _shown_gaps(told)
         told["hints"] = [
             {
                 **{"gaps": _texts(hint.example), "said": hint.said, "when": hint.when},
@@ -244,7 +246,7 @@ class FillIn:
 
     def _outputs(self, told: Mapping, gaps: Sequence[str]) -> list:
         found = judging.outputs(told, gaps)
-        return [None if isinstance(value, Exception) else value for value in found]
+        return [None if isinstance(value, Exception) else given(value) for value in found]
 
 
 @dataclass(frozen=True)
@@ -389,7 +391,7 @@ def _run(exercise: FillIn, function: Callable[..., object]) -> list:
             found.append(error)
             continue
         if value is None:
-            raise LanguageError(judging.NO_RETURN)
+            raise LanguageError(NO_RETURN)
         found.append(given(_plain_value(value)))
     return found
 
@@ -519,6 +521,17 @@ def _example(exercise: Answer | FillIn, hint: Hint) -> Any:
 def _shape(exercise: Answer, answer: Any) -> Any:
     """Return an answer of the definition in the form in which a page has it."""
     return list(answer) if exercise.kind in ("numbers", "set", "order") else answer
+
+
+def _shown_gaps(told: Mapping) -> str:
+    """Return what belongs in the gaps, and what the function gives for the first case."""
+    gaps = [f"<code>{gap}</code>" for gap in told["gaps"]]
+    if len(gaps) > 1:
+        gaps = [f"Gap {place}: {gap}" for place, gap in enumerate(gaps, 1)]
+    case = told["cases"][0]
+    pairs = zip(told["parameters"], case["given"], strict=True)
+    call = ", ".join(f"{name} = {show(value)}" for name, value in pairs)
+    return f"{', '.join(gaps)}. For {call} it gives {show(case['right'])}."
 
 
 def _told_option(option: Option) -> dict[str, Any]:

@@ -8,11 +8,10 @@ import re
 from collections.abc import Mapping, Sequence
 
 from ropebook.exercises.language import LanguageError, expression, split
-from ropebook.exercises.meaning import Value, given, near, rounded, show, true, value_of
-from ropebook.exercises.program import Function, function, result
+from ropebook.exercises.meaning import Value, given, near, number, rounded, show, true, value_of
+from ropebook.exercises.program import NO_RETURN, Function, function, result
 
 OPEN = "Not answered yet."
-NO_RETURN = "Your function returned None: does every path end in a return?"
 RIGHT = "Right."
 _PLACE = re.compile(r"\{\{|\}\}|\{([^{}]*?)(?::\.(\d)f)?\}")
 _COUNTS = ("no numbers", "one number", "two numbers", "three numbers", "four numbers")
@@ -46,6 +45,15 @@ def judged(exercise: Mapping, answer: object) -> tuple[bool, str]:
         return False, str(error)
 
 
+def solution(exercise: Mapping) -> str:
+    """Return the right answer of an exercise with its value, and why it is right."""
+    if "options" in exercise:
+        shown = next(option["text"] for option in exercise["options"] if option["right"])
+    else:
+        shown = exercise["shown"] if exercise["kind"] == "fill-in" else f"{exercise['shown']}."
+    return " ".join(part for part in (shown, exercise.get("solution", "")) if part)
+
+
 def agree(left: Value, right: Value, tolerance: float) -> bool:
     """Say whether two numbers, or all items of two lists, agree."""
     if isinstance(left, list) and isinstance(right, list):
@@ -64,7 +72,7 @@ def filled(text: str, names: Mapping[str, Value]) -> str:
             return match[0][0]
         try:
             found = value_of(expression(match[1]), names)
-            return show(found) if match[2] is None else rounded(found, int(match[2]))
+            return show(found) if match[2] is None else rounded(number(found), int(match[2]))
         except LanguageError:
             return "?"
 
@@ -214,8 +222,8 @@ def _judge_task(exercise: Mapping, answer: Mapping) -> tuple[bool, str]:
 def completed(exercise: Mapping, gaps: Sequence[str]) -> Function:
     """Return the function of a fill-in with these texts in its gaps."""
     code = exercise["pieces"][0]
-    for number, (gap, piece) in enumerate(zip(gaps, exercise["pieces"][1:], strict=True), 1):
-        where = f"Gap {number}: " if len(gaps) > 1 else ""
+    for place, (gap, piece) in enumerate(zip(gaps, exercise["pieces"][1:], strict=True), 1):
+        where = f"Gap {place}: " if len(gaps) > 1 else ""
         if _empty(gap):
             raise LanguageError(f"{where}There is nothing here yet. {may(exercise)}")
         try:

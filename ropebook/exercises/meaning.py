@@ -78,10 +78,9 @@ def rounded(value: float, places: int) -> str:
     """Return a number with so many decimals; what lies in the middle goes away from zero."""
     if abs(value) >= 1e15:
         return show(value)
-    scale = 10**places
-    whole = math.floor(abs(value) * scale + 0.5)
-    digits = str(whole).rjust(places + 1, "0")
-    sign = "-" if value < 0 and whole else ""
+    scaled = math.floor(abs(float(value)) * 10**places + 0.5)
+    digits = str(scaled).rjust(places + 1, "0")
+    sign = "-" if value < 0 and scaled else ""
     return sign + (f"{digits[:-places]}.{digits[-places:]}" if places else digits)
 
 

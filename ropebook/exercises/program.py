@@ -1,7 +1,7 @@
 """Functions in the small language: assignments, conditions, loops and returns, for fill-ins."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from ropebook.exercises.language import (
@@ -14,6 +14,7 @@ from ropebook.exercises.language import (
 )
 from ropebook.exercises.meaning import Meaning, Value, combined, items, true
 
+NO_RETURN = "Your function returned None: does every path end in a return?"
 _LINE = re.compile(r"( *)(.*)")
 
 
@@ -184,14 +185,13 @@ class _Run(Meaning):
         return None
 
 
-def result(read: Function, values: Sequence[Value], known: Mapping[str, Value] = {}) -> Value:
+def result(read: Function, values: Sequence[Value]) -> Value:
     """Return what a function returns for these values.
 
     Raises:
         LanguageError: If it returns nothing, or what it computes has no value.
     """
-    run = _Run({**known, **dict(zip(read.parameters, values, strict=True))})
-    done = run.run(read.body)
+    done = _Run(dict(zip(read.parameters, values, strict=True))).run(read.body)
     if done is None:
-        raise LanguageError("Your function returned None: does every path end in a return?")
+        raise LanguageError(NO_RETURN)
     return done[0]
