@@ -6,7 +6,8 @@
   const root = document.documentElement;
   const STATIC = new URL(".", document.currentScript.src);
 
-  // ---- widgets: each view is mounted from the state that the executed notebook stored ----------
+  // ---- widgets: each view is mounted from the state that the executed notebook stored, and from
+  // the code of its class, one file for the whole book -------------------------------------------
 
   /** The part of a Jupyter widget model that an anywidget uses, over plain stored state. */
   class StaticModel {
@@ -50,6 +51,17 @@
     };
   };
 
+  const loadScript = remember(
+    (name) =>
+      new Promise((resolve, reject) => {
+        const script = document.createElement("script");
+        script.src = new URL(name, STATIC);
+        script.onload = () => resolve(script);
+        script.onerror = () => reject(new Error(`${name} is missing beside this page`));
+        document.head.append(script);
+      }),
+  );
+
   const importSource = remember(async (source) => {
     const url = URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
     const module = await import(url);
@@ -71,7 +83,9 @@
     const stored = storedState();
     const startModel = remember(async (id) => {
       if (!stored[id]) throw new Error(`this page stores no state for widget ${id}`);
-      const state = stored[id].state;
+      const { _source: file, ...rest } = stored[id].state;
+      const code = file ? (await loadScript(`widgets/${file}`)).source : {};
+      const state = { ...code, ...rest };
       if (!state._esm) throw new Error(`${stored[id].model_name} is not an anywidget`);
       const model = new StaticModel(state);
       const widget = await importSource(state._esm);
@@ -97,17 +111,6 @@
   }
 
   // ---- figures: Plotly is loaded once, when the first figure comes near the screen ---------------
-
-  const loadScript = remember(
-    (name) =>
-      new Promise((resolve, reject) => {
-        const script = document.createElement("script");
-        script.src = new URL(name, STATIC);
-        script.onload = resolve;
-        script.onerror = () => reject(new Error(`${name} is missing beside this page`));
-        document.head.append(script);
-      }),
-  );
 
   /** The figure in the page's font and in its colors as they now are: `var(--rope-q)` becomes a color. */
   function themed(text, family) {

@@ -1,8 +1,9 @@
 """Sphinx extension: what the built book needs so that its pages work from disk, offline, at once.
 
 It draws Plotly figures from JSON with one shared script, colors formulae by the palette, brings the
-fonts, keeps of the widgets' states those that a page shows, and takes thebe (which needs a server)
-out of every page. `book/_static/static_host.js` is the other half: it runs in the reader's browser.
+fonts, and takes thebe (which needs a server) out of every page; `folds` and `widgets` are beside
+it. `book/_static/static_host.js` and `reading.js` are the other half: they run in the reader's
+browser.
 """
 
 import html
@@ -19,10 +20,9 @@ from sphinx.util import logging
 
 from ropebook import palette
 from ropebook.exercises import RUN_SOLUTIONS
-from ropebook.site import folds
+from ropebook.site import folds, widgets
 
 PLOTLY_MIME = "application/vnd.plotly.v1+json"
-WIDGET_STATE_MIME = "application/vnd.jupyter.widget-state+json"
 logger = logging.getLogger(__name__)
 
 
@@ -167,34 +167,6 @@ class CodeFormatter(HtmlFormatter):
         super().format_unencoded(plain, outfile)
 
 
-def shown_states(states: dict, shown: set[str]) -> dict:
-    """Return the widget states that a page needs: those shown, and those that they refer to.
-
-    A notebook stores every widget that it ever made, its JavaScript included; a check that makes
-    ten widgets would weigh as much as ten pictures.
-
-    Args:
-        states: model id -> state, as a notebook's metadata has it.
-        shown: ids of the models that the page shows.
-    """
-    needed, found = set(), shown & set(states)
-    while found:
-        needed |= found
-        text = json.dumps([states[model] for model in found])
-        found = (set(re.findall(r"IPY_MODEL_(\w+)", text)) & set(states)) - needed
-    return {model: state for model, state in states.items() if model in needed}
-
-
-def _keep_shown_states(app, page, template, context, doctree):
-    shown = set(re.findall(r'"model_id": "(\w+)"', context.get("body") or ""))
-    for script in context.get("script_files", ()):
-        attributes = getattr(script, "attributes", {})
-        if attributes.get("type") == WIDGET_STATE_MIME:
-            stored = json.loads(attributes["body"])
-            stored["state"] = shown_states(stored["state"], shown)
-            attributes["body"] = json.dumps(stored).replace("</", r"<\/")
-
-
 def _write_assets(app, error):
     if error is not None or app.builder.format != "html":
         return
@@ -217,9 +189,9 @@ def setup(app):
     app.connect("config-inited", _drop_thebe)
     app.connect("config-inited", _place_tools)
     folds.setup(app)
+    widgets.setup(app)
     app.connect("doctree-read", _color_formulae)
     app.connect("html-page-context", _name_citations)
     app.connect("html-page-context", _link_stations)
-    app.connect("html-page-context", _keep_shown_states, priority=900)  # after myst-nb's scripts
     app.connect("build-finished", _write_assets)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -48,7 +48,8 @@ LOADING_STYLE = re.compile(
 DELIVERY_NETWORKS = re.compile(
     r"jsdelivr\.net|unpkg\.com|cdnjs\.|esm\.sh|skypack\.dev|cdn\.plot\.ly"
 )
-BUDGET = 500_000
+BUDGET = 300_000
+WIDGET_BUDGET = 100_000
 
 
 @cache
@@ -79,8 +80,18 @@ def local_file(page: Path, address: str, root: Path):
     return target / "index.html" if target.is_dir() else target
 
 
+def widget_files(page: Path, root: Path):
+    """The files with the code of the widgets that a page shows."""
+    for tag in soup(page).find_all("script", type=STATE):
+        for model in json.loads(tag.string)["state"].values():
+            if source := model["state"].get("_source"):
+                yield root / "_static/widgets" / source.partition("?")[0]
+
+
 def scripts_and_styles(page: Path, root: Path):
     """All code that a page brings or loads: (where, kind, text)."""
+    for file in {*widget_files(page, root)}:
+        yield from _code_of(file)
     for tag in soup(page).find_all(["script", "style"]):
         kind = "css" if tag.name == "style" else "js"
         if tag.string and tag.get("type") not in (FIGURE, VIEW):
@@ -132,7 +143,14 @@ def test_no_page_names_a_delivery_network_thebe_or_require_js(built_book, name):
 
 
 def test_own_scripts_and_styles_name_no_host(built_book):
-    for name in ("static_host.js", "palette.css", "book.css", "ledger.js", "ledger.css"):
+    for name in (
+        "static_host.js",
+        "reading.js",
+        "palette.css",
+        "book.css",
+        "ledger.js",
+        "ledger.css",
+    ):
         text = (built_book / "_static" / name).read_text("utf-8")
         assert not re.search(r"(?:https?|wss?)://", text), name
 
@@ -176,6 +194,14 @@ def test_page_stays_in_its_budget(built_book, name):
     assert sum(weights.values()) < BUDGET, weights
 
 
+def test_the_code_of_each_widget_stays_in_its_budget(built_book):
+    weights = {path.name: path.stat().st_size for path in built_book.glob("_static/widgets/*.js")}
+    print(f"widgets weigh {sum(weights.values())} bytes: {weights}")
+    assert weights and max(weights.values()) < WIDGET_BUDGET, weights
+    used = {file for name in PAGES for file in widget_files(built_book / name, built_book)}
+    assert {path.name for path in used} == set(weights), "each page names files that are there"
+
+
 def test_plotly_is_in_the_book_once_and_no_page_loads_it_up_front(built_book):
     assert len(list(built_book.rglob("*plotly*.js"))) == 1
     for name in PAGES:
@@ -213,9 +239,12 @@ def test_every_widget_has_its_state_in_the_page(built_book, name):
     assert len(states) <= 1
     stored = states[0] if states else {}
     for view in views:
-        assert "export default" in stored[view]["state"]["_esm"]
+        assert "_esm" not in stored[view]["state"], "the code of a class stands in its own file"
+        name = stored[view]["state"]["_source"].partition("?")[0]
+        code = (built_book / "_static/widgets" / name).read_text("utf-8")
+        assert code.startswith("document.currentScript.source = ") and "export default" in code
     # A widget class that is not ours would need a kernel or a foreign script.
-    models = [model["state"] for model in stored.values() if "_esm" in model["state"]]
+    models = [model["state"] for model in stored.values() if "_source" in model["state"]]
     foreign = [state.get("_anywidget_id") for state in models]
     assert [name for name in foreign if not str(name).startswith("ropebook.widgets.")] == []
 

@@ -15,7 +15,7 @@ from pygments.token import Keyword, Name
 
 from ropebook import palette, site
 from ropebook.exercises import RUN_SOLUTIONS
-from ropebook.site import folds
+from ropebook.site import folds, widgets
 
 
 @pytest.mark.parametrize(
@@ -114,9 +114,31 @@ def test_a_page_keeps_the_states_of_the_widgets_that_it_shows():
         "d": {"state": {"layout": "IPY_MODEL_e"}},
         "e": {"state": {}},
     }
-    assert list(site.shown_states(states, {"a", "elsewhere"})) == ["a", "b", "c"]
-    assert list(site.shown_states(states, {"e"})) == ["e"]
-    assert site.shown_states(states, set()) == {}
+    assert list(widgets.shown_states(states, {"a", "elsewhere"})) == ["a", "b", "c"]
+    assert list(widgets.shown_states(states, {"e"})) == ["e"]
+    assert widgets.shown_states(states, set()) == {}
+
+
+def test_code_of_widgets_is_in_one_file_per_class_and_nothing_else_is_lost():
+    code = {"_esm": "export default {}; // é </script>", "_css": ".a{}"}
+    plain = {"state": {"_view_name": "LayoutView"}, "model_name": "LayoutModel"}
+    states = {
+        str(n): {"state": {**code, "_anywidget_id": "a.b.Turn", "m": n}, "model_name": "AnyModel"}
+        for n in range(2)
+    }
+    slim, files = widgets.without_code({**states, "layout": plain})
+    assert slim["layout"] == plain
+    assert list(files) == ["Turn.js"]
+    head, body = files["Turn.js"].split(" = ", 1)
+    assert head == "document.currentScript.source" and body.endswith(";\n")
+    assert json.loads(body[:-2]) == code
+    (source,) = {slim[n]["state"].pop("_source") for n in states}
+    assert re.fullmatch(r"Turn\.js\?v=[0-9a-f]{8}", source)
+    for n, stored in states.items():
+        assert slim[n] | {"state": slim[n]["state"] | code} == stored
+    changed = {"0": {**states["0"], "state": {**states["0"]["state"], "_css": ""}}}
+    ((_, other),) = widgets.without_code(changed)[0].items()
+    assert other["state"]["_source"] != source
 
 
 def contrast(one, other):

@@ -336,19 +336,19 @@ def tampered(built_book, tmp_path):
 
 
 def _lost(state):
-    first = next(key for key, model in state.items() if "_esm" in model["state"])
+    first = next(key for key, model in state.items() if "_source" in model["state"])
     del state[first]
 
 
 def _broken(state):
-    first = next(model for model in state.values() if "_esm" in model["state"])
+    first = next(model for model in state.values() if "_source" in model["state"])
     first["state"]["_esm"] = (
         'export default { render() { throw new Error("broken on purpose"); } };'
     )
 
 
 def _unreadable(state):
-    first = next(model for model in state.values() if "_esm" in model["state"])
+    first = next(model for model in state.values() if "_source" in model["state"])
     first["state"]["_esm"] = "export default {"
 
 
