@@ -318,9 +318,7 @@ def _class(*names: str | bool) -> str:
 def _style() -> str:
     """The style sheet, each color with the light page's for pages that have no palette."""
     css = Path(__file__).with_suffix(".css").read_text("utf-8")
-    colors = {name: shades["mark"] for name, shades in palette.LIGHT.items()}
-    colors |= {f"{name}-text": shades["text"] for name, shades in palette.LIGHT.items()}
-    colors |= palette.LIGHT_PAGE
+    colors = palette.named()
     css = re.sub(r"/\*.*?\*/", "", css, flags=re.DOTALL)
     css = re.sub(r"var\(--rope-([a-z-]+)\)", lambda m: f"var({m[0][4:-1]}, {colors[m[1]]})", css)
     return re.sub(r"\s+", " ", css).strip()
