@@ -2,6 +2,11 @@
 
 Each thing has a `mark` (lines, arrows, dots) and a `text` shade with a contrast of at least 4.5 on
 its page; dark pages have lighter twins. The hues are of Okabe and Ito's color-blind safe set.
+
+What is no thing has colors of its own: lines that only must be told apart, such as methods that are
+compared, take those of a series (with a dash or a symbol each), and a map of numbers of either sign
+the two of a ramp. Of the ramp's two, one is the lighter on either page: without hues, too, signs
+differ.
 """
 
 LIGHT = {
@@ -20,13 +25,25 @@ DARK = {
     "angle": {"mark": "#F2C14E", "text": "#F2C14E"},
     "neutral": {"mark": "#9CA3AF", "text": "#A9B0BB"},
 }
+LIGHT_SERIES = {
+    "one": {"mark": "#A4243B", "text": "#9A2137"},
+    "two": {"mark": "#6C4AB6", "text": "#6443AB"},
+    "three": {"mark": "#627F14", "text": "#556E10"},
+    "four": {"mark": "#0F7C8A", "text": "#0E7380"},
+    "five": {"mark": "#7A5230", "text": "#73502F"},
+}
+DARK_SERIES = {
+    "one": {"mark": "#F0788C", "text": "#F0788C"},
+    "two": {"mark": "#B39DF0", "text": "#B39DF0"},
+    "three": {"mark": "#B5D04F", "text": "#B5D04F"},
+    "four": {"mark": "#5CCBD8", "text": "#5CCBD8"},
+    "five": {"mark": "#D3A67E", "text": "#D3A67E"},
+}
+LIGHT_RAMP = {"below": "#5A3E9B", "above": "#8FB03A"}
+DARK_RAMP = {"below": "#8B74D1", "above": "#C6E377"}
 # What lies around the things: page, a panel on it, hairlines, ordinary text.
 LIGHT_PAGE = {"page": "#FFFFFF", "panel": "#F6F7F9", "line": "#D5D9E0", "ink": "#1F2430"}
 DARK_PAGE = {"page": "#14181E", "panel": "#1D232C", "line": "#3A4351", "ink": "#E4E7EC"}
-
-# The share of itself that one of two patches keeps over the panel: on a dark page all colors are
-# light, and patches would differ in hue alone.
-LIGHT_SHARE, DARK_SHARE = "100%", "72%"
 
 _DARK_PAGES = (
     'html[data-theme="dark"]',
@@ -35,21 +52,30 @@ _DARK_PAGES = (
 )
 
 
-def _variables(things: dict[str, dict[str, str]], page: dict[str, str], share: str) -> str:
-    lines = [f"--rope-{name}: {shades['mark']};" for name, shades in things.items()]
-    lines += [f"--rope-{name}-text: {shades['text']};" for name, shades in things.items()]
-    lines += [f"--rope-{name}: {color};" for name, color in page.items()]
-    return " ".join([*lines, f"--rope-share: {share};"])
+def named(*, dark: bool = False) -> dict[str, str]:
+    """Return every color by its name, "q", "q-text", "one", "below", "page", ...
+
+    Args:
+        dark: whether for a dark page.
+
+    Example:
+        >>> named()["q"], named(dark=True)["q"]
+        ('#0072B2', '#56B4E9')
+    """
+    shaded = {**DARK, **DARK_SERIES} if dark else {**LIGHT, **LIGHT_SERIES}
+    colors = {name: shades["mark"] for name, shades in shaded.items()}
+    colors |= {f"{name}-text": shades["text"] for name, shades in shaded.items()}
+    plain = (DARK_RAMP, DARK_PAGE) if dark else (LIGHT_RAMP, LIGHT_PAGE)
+    return colors | plain[0] | plain[1]
 
 
 def css() -> str:
     """Return the palette as CSS custom properties, `--rope-q`, `--rope-q-text`, `--rope-page`, ...
 
-    `--rope-share` is no color but the share of one that a patch keeps, for `color-mix`.
-
     A page is dark where the book's theme, JupyterLab or VS Code says so.
     """
-    dark = ", ".join(_DARK_PAGES)
-    light_variables = _variables(LIGHT, LIGHT_PAGE, LIGHT_SHARE)
-    dark_variables = _variables(DARK, DARK_PAGE, DARK_SHARE)
-    return f":root {{ {light_variables} }}\n{dark} {{ {dark_variables} }}\n"
+    light, dark = (
+        " ".join(f"--rope-{name}: {color};" for name, color in named(dark=dark).items())
+        for dark in (False, True)
+    )
+    return f":root {{ {light} }}\n{', '.join(_DARK_PAGES)} {{ {dark} }}\n"

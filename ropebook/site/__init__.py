@@ -67,9 +67,7 @@ class PlotlyRenderer:
 
 def _with_css_variables(figure_json: str) -> str:
     """Name the palette's colors instead of spelling them, so that one figure serves both themes."""
-    names = {shades["mark"]: name for name, shades in palette.LIGHT.items()}
-    names |= {shades["text"]: f"{name}-text" for name, shades in palette.LIGHT.items()}
-    names |= {color: name for name, color in palette.LIGHT_PAGE.items()}
+    names = {color: name for name, color in palette.named().items()}
     pattern = re.compile("|".join(map(re.escape, names)))
     return pattern.sub(lambda found: f"var(--rope-{names[found.group()]})", figure_json)
 

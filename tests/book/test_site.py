@@ -153,7 +153,10 @@ def contrast(one, other):
 
 @pytest.mark.parametrize(
     ("things", "page"),
-    [(palette.LIGHT, palette.LIGHT_PAGE), (palette.DARK, palette.DARK_PAGE)],
+    [
+        (palette.LIGHT | palette.LIGHT_SERIES, palette.LIGHT_PAGE),
+        (palette.DARK | palette.DARK_SERIES, palette.DARK_PAGE),
+    ],
     ids=["light", "dark"],
 )
 def test_text_can_be_read_and_marks_can_be_seen_on_page_and_panel(things, page):
@@ -168,8 +171,24 @@ def test_light_and_dark_name_the_same_things():
     assert list(palette.LIGHT) == list(palette.DARK)
     assert list(palette.LIGHT_PAGE) == list(palette.DARK_PAGE)
     css = palette.css()
-    for name in [*palette.LIGHT, *palette.LIGHT_PAGE, "share"]:
+    light, dark = palette.named(), palette.named(dark=True)
+    assert list(light) == list(dark)
+    for name in light:
         assert css.count(f"--rope-{name}:") == 2
+    # A figure names its colors by what they are, so no two things may share one.
+    marks = [color for name, color in light.items() if not name.endswith("-text")]
+    assert len(set(marks)) == len(marks)
+
+
+@pytest.mark.parametrize(
+    ("ramp", "page"),
+    [(palette.LIGHT_RAMP, palette.LIGHT_PAGE), (palette.DARK_RAMP, palette.DARK_PAGE)],
+    ids=["light", "dark"],
+)
+def test_signs_differ_from_zero_and_without_hues_from_each_other(ramp, page):
+    assert contrast(ramp["below"], ramp["above"]) >= 1.8
+    for color in ramp.values():
+        assert contrast(color, page["panel"]) >= 2
 
 
 CODE = "def turn(x, *, layout):\n    return f(x[0], layout) + 1  # a half turn\n"
