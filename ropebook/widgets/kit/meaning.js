@@ -275,6 +275,10 @@ const FUNCTIONS = {
 };
 const CONSTANTS = { pi: Math.PI, e: Math.E };
 
+export function isConstant(name) {
+  return Object.hasOwn(CONSTANTS, name);
+}
+
 // Computes values of trees with these names, in a bounded number of steps.
 export class Meaning {
   constructor(names) {
