@@ -17,9 +17,11 @@ from typing import Any, ClassVar
 
 from ropebook.exercises import judging
 from ropebook.exercises.base import CHECKERS
+from ropebook.exercises.forms import as_on_a_page, outputs_of
 from ropebook.exercises.language import LanguageError, expression
 from ropebook.exercises.meaning import given, show, value_of
-from ropebook.exercises.program import NO_RETURN
+from ropebook.exercises.program import function
+from ropebook.exercises.rules import look_at
 
 KINDS = ("number", "numbers", "set", "choice", "order", "expression")
 """What an `Answer` may ask for."""
@@ -27,10 +29,7 @@ KINDS = ("number", "numbers", "set", "choice", "order", "expression")
 DEFINITIONS: dict[str, "Exercise"] = {}
 """All exercises that are defined, by name."""
 
-_TAG = re.compile(r"</?(\w+)[^<>]*>|<(?=[/a-zA-Z!])")
-_TAGS = ("b", "i", "code", "sub", "sup")
 _GAP = re.compile(r"<<(.*?)>>")
-_MARKUP = re.compile(rf"</?(?:{'|'.join(_TAGS)})>")
 
 
 @dataclass(frozen=True)
@@ -131,6 +130,23 @@ class Answer:
     variables: tuple[str, ...] = ()
     samples: tuple[Mapping[str, float], ...] = ()
 
+    def __post_init__(self):
+        def refuse(rule: str, value: object) -> None:
+            raise ValueError(f"exercise {self.name!r}: {rule}, got {value!r}")
+
+        if self.kind not in KINDS:
+            refuse(f"kind must be one of {', '.join(KINDS)}", self.kind)
+        if self.kind != "choice" and self.right is None:
+            refuse("the right answer must be given", self.right)
+        if self.kind == "numbers" and self.labels and len(self.labels) != len(self.right):
+            refuse(f"there must be a label for each of {len(self.right)} numbers", self.labels)
+        if self.kind == "order" and sorted(self.right) != list(range(len(self.items))):
+            refuse(f"right must hold each place of {len(self.items)} items once", self.right)
+        if self.kind == "order" and list(self.right) == sorted(self.right):
+            refuse("the items must not be shown in the right order", self.right)
+        if self.kind == "expression" and not (self.variables or self.samples):
+            refuse("an expression must have variables", self.variables)
+
     def told(self) -> dict[str, Any]:
         """Return the definition as a page gets it, in what JSON can say."""
         told: dict[str, Any] = {"kind": self.kind, "name": self.name, "question": self.question}
@@ -227,10 +243,9 @@ class FillIn:
             **{"kind": self.kind, "name": self.name, "question": self.question},
             **{"pieces": parts[::2], "gaps": parts[1::2], "solution": self.solution},
             **{"otherwise": self.otherwise, "tolerance": self.tolerance, "let": dict(self.let)},
-            "parameters": [],
         }
-        read = judging.completed(told, told["gaps"])
-        told |= {"function": read.name, "parameters": read.parameters}
+        read = function(_GAP.sub(r"(\1)", self.code))
+        told |= {"function": read.name, "parameters": read.parameters, "names": read.names}
         told["cases"] = [{"given": given(case)} for case in self.cases]
         for case, value in zip(told["cases"], self._outputs(told, told["gaps"]), strict=True):
             case["right"] = value
@@ -293,7 +308,7 @@ def define(*exercises: Exercise) -> None:
         if exercise.name in DEFINITIONS or exercise.name in CHECKERS:
             raise ValueError(f"there is an exercise named {exercise.name!r} already")
         try:
-            _look_at(exercise)
+            look_at(exercise.told())
         except LanguageError as error:
             raise ValueError(f"exercise {exercise.name!r}: {error}") from error
         DEFINITIONS[exercise.name] = exercise
@@ -315,14 +330,12 @@ def told(name: str) -> dict[str, Any]:
 def judge(name: str, answer: object) -> tuple[bool, str]:
     """Return whether a value, a text or a function is right, and what is said to it."""
     exercise = DEFINITIONS[name]
+    told = exercise.told()
     if isinstance(exercise, FillIn) and callable(answer):
-        return judging.judged_outputs(exercise.told(), _run(exercise, answer))
-    return judging.judged(exercise.told(), _as_page(exercise, answer))
-
-
-def plain(text: str) -> str:
-    """Return a text without its markup."""
-    return _MARKUP.sub("", text)
+        cases = [case["given"] for case in told["cases"]]
+        found = outputs_of(answer, cases, tensors=exercise.tensors)
+        return judging.judged_outputs(told, found)
+    return judging.judged(told, as_on_a_page(told, answer))
 
 
 def _checker(exercise: Exercise) -> Callable[[object], str | None]:
@@ -331,196 +344,6 @@ def _checker(exercise: Exercise) -> Callable[[object], str | None]:
         return None if ok else message
 
     return checker
-
-
-# ---- answers in Python's forms ----------------------------------------------------------------
-
-
-def _plain_value(value: object) -> object:
-    """Return numbers and arrays of any library as Python's own; texts stay texts."""
-    if hasattr(value, "tolist"):  # NumPy, torch, SymPy's matrices
-        value = value.tolist()
-    if isinstance(value, str | bool | int | float) or value is None:
-        return value
-    if isinstance(value, Sequence | set | frozenset):
-        return [_plain_value(item) for item in value]
-    if isinstance(value, complex):
-        return [value.real, value.imag]
-    return float(value)  # SymPy's numbers, fractions
-
-
-def _as_page(exercise: Exercise, answer: object) -> object:
-    """Return an answer in the form in which a page has it."""
-    if isinstance(exercise, Task):
-        traits = re.findall(r"[A-Za-z_]\w*", exercise.done)
-        if isinstance(answer, Mapping):
-            return answer
-        return {name: getattr(answer, name) for name in traits if hasattr(answer, name)}
-    answer = _plain_value(answer)
-    if isinstance(exercise, FillIn):
-        return [answer] if isinstance(answer, str) else answer
-    if isinstance(exercise, Bet) or exercise.kind == "choice":
-        texts = [plain(option.text) for option in exercise.options]
-        return texts.index(answer) if answer in texts else answer
-    if exercise.kind == "order":
-        items = [plain(item) for item in exercise.items]
-        return [items.index(item) if item in items else item for item in answer]
-    if exercise.kind == "set" and not isinstance(answer, list | str):
-        raise LanguageError("Give a set, such as {1, 2}: there may be more than one.")
-    if exercise.kind == "numbers" and isinstance(answer, str):
-        return judging.split(answer.strip(" ()[]"))
-    if exercise.kind == "numbers" and not isinstance(answer, list):
-        return [answer]
-    return answer
-
-
-def _run(exercise: FillIn, function: Callable[..., object]) -> list:
-    """Return what a reader's own function gives for each case."""
-    import torch
-
-    def handed(value: Any) -> Any:
-        if exercise.tensors and isinstance(value, Sequence):
-            return torch.tensor(value, dtype=torch.float64)
-        return [handed(item) for item in value] if isinstance(value, Sequence) else value
-
-    found: list = []
-    for case in exercise.cases:
-        try:
-            value = function(*map(handed, case))
-        except ArithmeticError as error:
-            found.append(error)
-            continue
-        if value is None:
-            raise LanguageError(NO_RETURN)
-        found.append(given(_plain_value(value)))
-    return found
-
-
-# ---- what a definition must be ----------------------------------------------------------------
-
-
-def _look_at(exercise: Exercise) -> None:
-    for text in _strings(exercise):
-        _look_at_tags(exercise.name, text)
-    if isinstance(exercise, Task):
-        expression(exercise.done)
-    elif isinstance(exercise, Bet):
-        _look_at_options(exercise.name, exercise.options)
-    elif isinstance(exercise, FillIn):
-        _look_at_fill_in(exercise)
-    else:
-        _look_at_answer(exercise)
-
-
-def _look_at_tags(name: str, text: str) -> None:
-    opened: list[str] = []
-    for match in _TAG.finditer(text):
-        tag = match[0]
-        if tag.strip("</>") not in _TAGS:
-            allowed = " ".join(f"<{tag}>" for tag in _TAGS)
-            raise ValueError(f"exercise {name!r}: only {allowed} may stand in text, got {tag!r}")
-        if not tag.startswith("</"):
-            opened.append(match[1])
-        elif not opened or opened.pop() != match[1]:
-            raise ValueError(f"exercise {name!r}: {tag} closes nothing in {text!r}")
-    if opened:
-        raise ValueError(f"exercise {name!r}: <{opened[-1]}> is never closed in {text!r}")
-
-
-def _strings(exercise: Exercise) -> list[str]:
-    """Return all texts of an exercise that readers see."""
-    found = [exercise.text, exercise.said] if isinstance(exercise, Task) else [exercise.question]
-    found += [part for o in getattr(exercise, "options", ()) for part in (o.text, o.said)]
-    found += [hint.said for hint in getattr(exercise, "hints", ())]
-    found += [*getattr(exercise, "items", ()), *getattr(exercise, "labels", ())]
-    return [*found, getattr(exercise, "solution", ""), getattr(exercise, "otherwise", "")]
-
-
-def _look_at_options(name: str, options: Sequence[Option]) -> None:
-    right = sum(option.right for option in options)
-    if len(options) < 2 or right != 1:
-        raise ValueError(
-            f"exercise {name!r}: there must be two or more options and one right one, "
-            f"got {len(options)} with {right} right"
-        )
-    if len({option.text for option in options}) < len(options):
-        raise ValueError(f"exercise {name!r}: two options say the same")
-
-
-def _look_at_answer(exercise: Answer) -> None:
-    name = exercise.name
-    if exercise.kind not in KINDS:
-        raise ValueError(f"exercise {name!r}: kind must be one of {KINDS}, got {exercise.kind!r}")
-    if exercise.kind == "choice":
-        _look_at_options(name, exercise.options)
-        return
-    if exercise.right is None:
-        raise ValueError(f"exercise {name!r}: the right answer is missing")
-    if exercise.labels and len(exercise.labels) != len(exercise.right):
-        raise ValueError(
-            f"exercise {name!r}: {len(exercise.labels)} labels for {len(exercise.right)} numbers"
-        )
-    if exercise.kind == "order" and sorted(exercise.right) != list(range(len(exercise.items))):
-        raise ValueError(
-            f"exercise {name!r}: right must have each place of {len(exercise.items)} items once, "
-            f"got {exercise.right}"
-        )
-    if exercise.kind == "order" and list(exercise.right) == sorted(exercise.right):
-        raise ValueError(f"exercise {name!r}: the items are shown in the right order already")
-    told = exercise.told()
-    _look_at_rules(exercise)
-
-    def verdict(answer: Any) -> tuple[bool, str]:
-        return judging.judged(told, answer)
-
-    if not verdict(_shape(exercise, exercise.right))[0]:
-        raise ValueError(f"exercise {name!r}: its right answer {exercise.right!r} is not accepted")
-    _look_at_hints(exercise, told, lambda hint: verdict(_shape(exercise, hint.example)))
-
-
-def _look_at_fill_in(exercise: FillIn) -> None:
-    told = exercise.told()
-    if not told["gaps"]:
-        raise ValueError(f"exercise {exercise.name!r}: its code has no gap, such as <<a + b>>")
-    broken = [case["given"] for case in told["cases"] if case["right"] is None]
-    if broken or not told["cases"]:
-        raise ValueError(f"exercise {exercise.name!r}: its code gives nothing for {broken}")
-    _look_at_rules(exercise)
-    _look_at_hints(exercise, told, lambda hint: judging.judged(told, _texts(hint.example)))
-
-
-def _look_at_rules(exercise: Answer | FillIn) -> None:
-    for rule in (*exercise.let.values(), *(hint.when for hint in exercise.hints if hint.when)):
-        expression(rule)
-    if getattr(exercise, "accept", ""):
-        expression(exercise.accept)
-
-
-def _look_at_hints(exercise: Answer | FillIn, told: Mapping, verdict: Callable) -> None:
-    for place, hint in enumerate(exercise.hints):
-        ok, message = verdict(hint)
-        if ok:
-            raise ValueError(
-                f"exercise {exercise.name!r}: a hint is for a wrong answer, but {hint.example!r} "
-                "is right"
-            )
-        alone = {**told, "hints": [told["hints"][place]], "otherwise": "\0"}
-        alone_said = judging.judged(alone, _example(exercise, hint))[1]
-        if message != alone_said or "?" in message.replace("?", "", hint.said.count("?")):
-            raise ValueError(
-                f"exercise {exercise.name!r}: {hint.example!r} should get its own hint, "
-                f"{hint.said!r}, got {message!r}"
-            )
-
-
-def _example(exercise: Answer | FillIn, hint: Hint) -> Any:
-    is_fill_in = isinstance(exercise, FillIn)
-    return _texts(hint.example) if is_fill_in else _shape(exercise, hint.example)
-
-
-def _shape(exercise: Answer, answer: Any) -> Any:
-    """Return an answer of the definition in the form in which a page has it."""
-    return list(answer) if exercise.kind in ("numbers", "set", "order") else answer
 
 
 def _shown_gaps(told: Mapping) -> str:
@@ -554,6 +377,3 @@ def _with_value(answer: Any) -> str:
     value = _evaluated(answer)
     said = show(value)
     return f"{answer} = {said}" if isinstance(answer, str) and answer != said else said
-
-
-__all__ = ["Answer", "Bet", "FillIn", "Hint", "Option", "Task", "define", "judge", "told"]

@@ -6,7 +6,6 @@ text becomes a tree (nested tuples) here, and `ropebook.exercises.meaning` says 
 """
 
 import re
-from collections.abc import Iterable
 
 MAX_LENGTH = 400
 """Characters that one expression may have."""
@@ -87,6 +86,8 @@ class Reader:
 
     def __init__(self, tokens: list[tuple[str, object]]):
         self.tokens, self.at, self.depth = tokens, 0, 0
+        self.used: list[str] = []  # names of values
+        self.bound: list[str] = []  # names that loops in lists give a meaning
 
     @property
     def sign(self) -> object:
@@ -204,6 +205,7 @@ class Reader:
                 if value[0] != "name":
                     raise LanguageError("A sign such as * is missing before “(”.")
                 self.at += 1
+                self.used.pop()
                 value = ("call", value[1], self._list(")"))
             elif self.take("["):
                 value = self._index(value)
@@ -240,6 +242,7 @@ class Reader:
         if kind in ("number", "string"):
             return ("value", value)
         if kind == "name":
+            self.used.append(value)
             return ("name", value)
         if value in ("True", "False"):
             return ("value", value == "True")
@@ -291,6 +294,7 @@ class Reader:
             found.append(value)
             if not self.take(","):
                 break
+        self.bound += found
         if bracket:
             self.need(")", "at the end")
         self.need(closing, "behind the names")
@@ -307,13 +311,28 @@ def expression(text: str) -> tuple:
         >>> expression("2*π/3")
         ('chain', ('value', 2), [('*', ('name', 'pi')), ('/', ('value', 3))])
     """
+    return _read(text)[0]
+
+
+def free_names(text: str) -> list[str]:
+    """Return the names of values that an expression uses and gives no meaning itself.
+
+    Example:
+        >>> free_names("[cos(x * y) for x in numbers]")
+        ['y', 'numbers']
+    """
+    reader = _read(text)[1]
+    return [name for name in reader.used if name not in reader.bound]
+
+
+def _read(text: str) -> tuple[tuple, Reader]:
     if len(text) > MAX_LENGTH:
         raise LanguageError(f"This is too long: at most {MAX_LENGTH} characters are read.")
     balanced(text)
     reader = Reader(tokens_of(text))
     found = reader.expression()
     reader.end()
-    return found
+    return found, reader
 
 
 def balanced(text: str) -> None:
@@ -339,12 +358,3 @@ def split(text: str) -> list[str]:
         else:
             parts[-1] += sign
     return parts
-
-
-def names_in(tree: object) -> Iterable[str]:
-    """Yield the names in a tree that stand for values, also those that a loop in it binds."""
-    if isinstance(tree, tuple) and tree and tree[0] == "name":
-        yield tree[1]
-    elif isinstance(tree, tuple | list):
-        for part in tree:
-            yield from names_in(part)

@@ -12,6 +12,7 @@ from ropebook.exercises.language import LanguageError, quoted
 LARGEST = 2**53
 MAX_STEPS = 100_000
 MAX_ITEMS = 10_000
+MAX_SHOWN = 200
 
 Value = int | float | bool | str | list
 
@@ -44,7 +45,8 @@ def show(value: Value) -> str:
         '[0.3, 2, 1e-7, True]'
     """
     if isinstance(value, list):
-        return f"[{', '.join(map(show, value))}]"
+        text = f"[{', '.join(map(show, value))}]"
+        return f"{text[:MAX_SHOWN]}…" if len(text) > MAX_SHOWN else text
     if isinstance(value, bool | str):
         return str(value)
     if abs(value) < 1e-300:
@@ -108,9 +110,28 @@ def bounded(value: Value) -> Value:
         raise LanguageError("A number on the way is too large.")
     if isinstance(value, int) and abs(value) > LARGEST:
         raise LanguageError("A number on the way is too large.")
-    if isinstance(value, list) and len(value) > MAX_ITEMS:
-        raise LanguageError("A list on the way is too long.")
+    if isinstance(value, list):
+        weight(value)
     return value
+
+
+def weight(value: Value) -> int:
+    """Return how many items a list holds, those of the lists in it included.
+
+    Raises:
+        LanguageError: If there are too many.
+    """
+    if not isinstance(value, list):
+        return 1
+    total = len(value)
+    for item in value:
+        if isinstance(item, list):
+            total += weight(item)
+        if total > MAX_ITEMS:
+            break
+    if total > MAX_ITEMS:
+        raise LanguageError("A list on the way is too long.")
+    return total
 
 
 def _add(left: Value, right: Value) -> Value:
@@ -286,6 +307,13 @@ class Meaning:
         if self.steps > MAX_STEPS:
             raise LanguageError("This takes too long to compute.")
 
+    def spend(self, *values: Value) -> None:
+        """Count a step for each item of these values, in which a list may hold lists."""
+        for value in values:
+            if isinstance(value, list):
+                self.steps += weight(value)
+        self.step()
+
     def value(self, tree: tuple) -> Value:
         """Return the value of a tree."""
         self.step()
@@ -304,7 +332,9 @@ class Meaning:
         raise LanguageError(f"{quoted(name)} is not known here.")
 
     def _list(self, parts):
-        return [self.value(part) for part in parts]
+        found = [self.value(part) for part in parts]
+        self.spend(found)
+        return found
 
     def _call(self, name, parts):
         if name not in FUNCTIONS or name in self.names:
@@ -313,7 +343,11 @@ class Meaning:
         if not least <= len(parts) <= most:
             wanted = str(least) if least == most else f"{least} to {most}"
             raise LanguageError(f"{name} takes {wanted} values, got {len(parts)}.")
-        return bounded(function(*[self.value(part) for part in parts]))
+        values = [self.value(part) for part in parts]
+        self.spend(*values)
+        found = bounded(function(*values))
+        self.spend(found)
+        return found
 
     def _sign(self, sign, part):
         value = number(self.value(part))
@@ -323,6 +357,7 @@ class Meaning:
         value = self.value(first)
         for sign, part in rest:
             value = combined(sign, value, self.value(part))
+            self.spend(value)
         return value
 
     def _power(self, base, exponent):
@@ -332,6 +367,7 @@ class Meaning:
         left = self.value(first)
         for sign, part in rest:
             right = self.value(part)
+            self.spend(left, right)
             if not _COMPARE[sign](left, right):
                 return False
             left = right
@@ -368,6 +404,7 @@ class Meaning:
         places = [None if part is None else whole(self.value(part), "An index") for part in parts]
         if places[2] == 0:
             raise LanguageError("The step of a slice must not be 0.")
+        self.spend(found)
         return found[slice(*places)]
 
     def _each(self, value, loops):
@@ -376,7 +413,8 @@ class Meaning:
         def run(depth):
             if depth == len(loops):
                 found.append(self.value(value))
-                bounded(found)
+                if len(found) > MAX_ITEMS:
+                    raise LanguageError("A list on the way is too long.")
                 return
             names, parts, conditions = loops[depth]
             for item in items(self.value(parts)):
@@ -387,6 +425,7 @@ class Meaning:
 
         run(0)
         self.names = kept
+        self.spend(found)
         return found
 
     def bind(self, names: list[str], value: Value) -> None:

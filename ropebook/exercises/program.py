@@ -1,7 +1,7 @@
 """Functions in the small language: assignments, conditions, loops and returns, for fill-ins."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from ropebook.exercises.language import (
@@ -24,6 +24,11 @@ class Function(NamedTuple):
     name: str
     parameters: list[str]
     body: list[tuple]
+
+    @property
+    def names(self) -> list[str]:
+        """All names that the function gives a meaning, in the order in which it does."""
+        return list(dict.fromkeys([*self.parameters, *_assigned(self.body)]))
 
 
 def function(code: str) -> Function:
@@ -148,6 +153,17 @@ def _values(reader: Reader) -> tuple:
     while reader.take(","):
         parts.append(reader.expression())
     return ("list", parts)
+
+
+def _assigned(body: Sequence[tuple]) -> Iterator[str]:
+    for what, *parts in body:
+        if what in ("assign", "for"):
+            yield from parts[0]
+        inner = parts[2:] if what == "for" else []
+        if what == "when":
+            inner = [*(under for _, under in parts[0]), parts[1]]
+        for under in inner:
+            yield from _assigned(under)
 
 
 class _Run(Meaning):

@@ -1,8 +1,18 @@
 // Says whether an answer is right, and if not, what it may rest on: pure functions of an exercise
 // as its definition in Python tells it. ropebook/exercises/judging.py says the same in the same
 // words. Texts may hold <b> <i> <code> <sub> <sup>; what a reader typed is repeated without < and >.
-import { LanguageError, readExpression, splitAtCommas } from "./language.js";
-import { fromJson, isNear, isNumber, isTrue, needNumber, showValue, valueOfTree, withDecimals } from "./meaning.js";
+import { freeNames, LanguageError, quoted, readExpression, splitAtCommas } from "./language.js";
+import {
+  fromJson,
+  isConstant,
+  isNear,
+  isNumber,
+  isTrue,
+  needNumber,
+  showValue,
+  valueOfTree,
+  withDecimals,
+} from "./meaning.js";
 import { readFunction, resultOf } from "./program.js";
 
 const OPEN = "Not answered yet.";
@@ -45,7 +55,7 @@ export function filledCode({ pieces }, gaps) {
 }
 
 function mayWrite(exercise) {
-  const names = exercise.variables ?? exercise.parameters ?? [];
+  const names = exercise.variables ?? exercise.names ?? [];
   return MAY_WRITE[exercise.kind].replace("{names}", () => names.join(", "));
 }
 
@@ -215,7 +225,9 @@ function completed(exercise, gaps) {
     const where = gaps.length > 1 ? `Gap ${i + 1}: ` : "";
     if (isEmpty(gap)) throw new LanguageError(`${where}There is nothing here yet. ${mayWrite(exercise)}`);
     try {
-      readExpression(gap);
+      const known = (name) => exercise.names.includes(name) || isConstant(name);
+      const unknown = freeNames(gap).find((name) => !known(name));
+      if (unknown) throw new LanguageError(`${quoted(unknown)} is not known here.`);
     } catch (error) {
       if (!(error instanceof LanguageError)) throw error;
       throw new LanguageError(`${where}${error.message} ${mayWrite(exercise)}`);
@@ -261,8 +273,13 @@ function judgedOutputs(exercise, found) {
   if (hint) return [false, filledText(hint.said, names)];
   const where = given.map(([name, one]) => `${name} = ${showValue(one)}`).join(", ");
   if (broken) return [false, `For ${where}: ${value.message}`];
-  if (exercise.otherwise) return [false, filledText(exercise.otherwise, names)];
+  if (exercise.otherwise && kindOfValue(value) === kindOfValue(right))
+    return [false, filledText(exercise.otherwise, names)];
   return [false, `For ${where} it gives ${showValue(value)}, and it should give ${showValue(right)}.`];
+}
+
+function kindOfValue(value) {
+  return Array.isArray(value) ? "list" : typeof value === "string" ? "text" : "number";
 }
 
 const JUDGES = {

@@ -69,7 +69,7 @@ function tokenFrom(kind, word) {
 // Reads tokens by the grammar of Python's expressions, of which it knows a part.
 export class TokenReader {
   constructor(tokens) {
-    Object.assign(this, { tokens, at: 0, depth: 0 });
+    Object.assign(this, { tokens, at: 0, depth: 0, used: [], bound: [] });
   }
 
   get sign() {
@@ -184,6 +184,7 @@ export class TokenReader {
       if (this.sign === "(") {
         if (value[0] !== "name") throw new LanguageError("A sign such as * is missing before “(”.");
         this.at += 1;
+        this.used.pop();
         value = ["call", value[1], this.list(")")];
       } else if (this.take("[")) value = this.index(value);
       else return value;
@@ -217,7 +218,10 @@ export class TokenReader {
     if (kind === "end") throw new LanguageError("Something is missing at the end.");
     this.at += 1;
     if (kind === "number" || kind === "string") return ["value", value];
-    if (kind === "name") return ["name", value];
+    if (kind === "name") {
+      this.used.push(value);
+      return ["name", value];
+    }
     if (value === "True" || value === "False") return ["value", value === "True"];
     if (value === "(") return this.group();
     if (value === "[") return this.brackets();
@@ -263,6 +267,7 @@ export class TokenReader {
       this.at += 1;
       found.push(value);
     } while (this.take(","));
+    this.bound.push(...found);
     if (bracket) this.need(")", "at the end");
     this.need(closing, "behind the names");
     return found;
@@ -270,13 +275,23 @@ export class TokenReader {
 }
 
 export function readExpression(text) {
+  return readWhole(text)[0];
+}
+
+// The names of values that an expression uses and gives no meaning itself.
+export function freeNames(text) {
+  const { used, bound } = readWhole(text)[1];
+  return used.filter((name) => !bound.includes(name));
+}
+
+function readWhole(text) {
   if (signCount(text) > MAX_LENGTH)
     throw new LanguageError(`This is too long: at most ${MAX_LENGTH} characters are read.`);
   balanced(text);
   const reader = new TokenReader(tokensOf(text));
   const found = reader.expression();
   reader.end();
-  return found;
+  return [found, reader];
 }
 
 // Refuses brackets that do not close, or close what was never opened.

@@ -5,6 +5,7 @@ import { LanguageError, quoted } from "./language.js";
 const LARGEST = 2n ** 53n;
 const MAX_STEPS = 100_000;
 const MAX_ITEMS = 10_000;
+const MAX_SHOWN = 200;
 const TOO_LARGE = "A number on the way is too large.";
 const TOO_MANY = "A list on the way is too long.";
 const BY_ZERO = "This divides by zero.";
@@ -30,7 +31,10 @@ export function fromJson(value) {
 
 // A value as messages say it: whole numbers whole, others with six digits.
 export function showValue(value) {
-  if (Array.isArray(value)) return `[${value.map(showValue).join(", ")}]`;
+  if (Array.isArray(value)) {
+    const text = `[${value.map(showValue).join(", ")}]`;
+    return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text;
+  }
   if (typeof value === "boolean") return value ? "True" : "False";
   if (typeof value === "string") return value;
   if (typeof value === "bigint" && value < 10n ** 15n && value > -(10n ** 15n)) return String(value);
@@ -83,10 +87,21 @@ export function needItems(value) {
   return value;
 }
 
+// How many items a list holds, those of the lists in it included.
+function weightOf(list) {
+  let total = list.length;
+  for (const item of list) {
+    if (Array.isArray(item)) total += weightOf(item);
+    if (total > MAX_ITEMS) break;
+  }
+  if (total > MAX_ITEMS) throw new LanguageError(TOO_MANY);
+  return total;
+}
+
 function bounded(value) {
   if (typeof value === "number" && !Number.isFinite(value)) throw new LanguageError(TOO_LARGE);
   if (typeof value === "bigint" && (value > LARGEST || value < -LARGEST)) throw new LanguageError(TOO_LARGE);
-  if (Array.isArray(value) && value.length > MAX_ITEMS) throw new LanguageError(TOO_MANY);
+  if (Array.isArray(value)) weightOf(value);
   return value;
 }
 
@@ -275,6 +290,10 @@ const FUNCTIONS = {
 };
 const CONSTANTS = { pi: Math.PI, e: Math.E };
 
+export function isConstant(name) {
+  return Object.hasOwn(CONSTANTS, name);
+}
+
 // Computes values of trees with these names, in a bounded number of steps.
 export class Meaning {
   constructor(names) {
@@ -285,6 +304,12 @@ export class Meaning {
   step() {
     this.steps += 1;
     if (this.steps > MAX_STEPS) throw new LanguageError("This takes too long to compute.");
+  }
+
+  // Counts a step for each item of these values, in which a list may hold lists.
+  spend(...values) {
+    for (const value of values) if (Array.isArray(value)) this.steps += weightOf(value);
+    this.step();
   }
 
   of(tree) {
@@ -305,7 +330,9 @@ export class Meaning {
   }
 
   list(parts) {
-    return parts.map((part) => this.of(part));
+    const found = parts.map((part) => this.of(part));
+    this.spend(found);
+    return found;
   }
 
   call(name, parts) {
@@ -316,7 +343,11 @@ export class Meaning {
       const wanted = least === most ? String(least) : `${least} to ${most}`;
       throw new LanguageError(`${name} takes ${wanted} values, got ${parts.length}.`);
     }
-    return bounded(compute(...this.list(parts)));
+    const values = parts.map((part) => this.of(part));
+    this.spend(...values);
+    const found = bounded(compute(...values));
+    this.spend(found);
+    return found;
   }
 
   sign(sign, part) {
@@ -325,7 +356,12 @@ export class Meaning {
   }
 
   chain(first, rest) {
-    return rest.reduce((value, [sign, part]) => combined(sign, value, this.of(part)), this.of(first));
+    let value = this.of(first);
+    for (const [sign, part] of rest) {
+      value = combined(sign, value, this.of(part));
+      this.spend(value);
+    }
+    return value;
   }
 
   power(base, exponent) {
@@ -336,6 +372,7 @@ export class Meaning {
     let left = this.of(first);
     for (const [sign, part] of rest) {
       const right = this.of(part);
+      this.spend(left, right);
       if (!COMPARISONS[sign](left, right)) return false;
       left = right;
     }
@@ -380,6 +417,7 @@ export class Meaning {
     const places = parts.map((part) => (part === null ? null : Number(needWhole(this.of(part), "An index"))));
     const step = places[2] ?? 1;
     if (step === 0) throw new LanguageError("The step of a slice must not be 0.");
+    this.spend(found);
     const [low, high] = step > 0 ? [0, found.length] : [-1, found.length - 1];
     const inside = (place, otherwise) =>
       place === null ? otherwise : Math.min(high, Math.max(low, place < 0 ? place + found.length : place));
@@ -395,7 +433,7 @@ export class Meaning {
     const run = (depth) => {
       if (depth === loops.length) {
         found.push(this.of(value));
-        bounded(found);
+        if (found.length > MAX_ITEMS) throw new LanguageError(TOO_MANY);
         return;
       }
       const [names, parts, conditions] = loops[depth];
@@ -407,6 +445,7 @@ export class Meaning {
     };
     run(0);
     this.named = kept;
+    this.spend(found);
     return found;
   }
 
