@@ -4,8 +4,11 @@ import json
 import re
 from pathlib import Path
 
+from samples import SAMPLES
+
 import ropebook.widgets
-from ropebook.widgets import base
+from ropebook.exercises.definitions import DEFINITIONS
+from ropebook.widgets import Asking, base
 
 ROOT = Path(__file__).parents[2]
 _HOST = ROOT / "book/_static/static_host.js"
@@ -24,7 +27,33 @@ export default { render(view) {
 
 
 def widget_classes():
-    """Every widget found on disk, by its folder: `{"rotation_explorer": ...}`."""
+    """Every picture found on disk, by its folder: `{"rotation_explorer": ...}`."""
+    return {name: cls for name, cls in _classes().items() if not issubclass(cls, Asking)}
+
+
+def asking_classes():
+    """Every widget found on disk that asks: no picture, no numbers, made of a definition."""
+    return {name: cls for name, cls in _classes().items() if issubclass(cls, Asking)}
+
+
+def made(name, **traits):
+    """A widget of a folder; one that asks has the first sample that it may show."""
+    cls = _classes()[name]
+    if issubclass(cls, Asking) and "definition" not in traits:
+        traits["definition"] = next(
+            one.told() for one in SAMPLES if one.told()["kind"] in cls.kinds
+        )
+    return cls(**traits)
+
+
+def asked():
+    """The widgets of all exercises that ask: those of the book, and samples of every kind."""
+    told = [one.told() for one in (*DEFINITIONS.values(), *SAMPLES)]
+    classes = asking_classes().values()
+    return {one["name"]: cls(one) for one in told for cls in classes if one["kind"] in cls.kinds}
+
+
+def _classes():
     stems = sorted(path.parent.name for path in Path(base.__file__).parent.glob("*/widget.py"))
     return {
         stem: getattr(ropebook.widgets, "".join(map(str.capitalize, stem.split("_"))))
