@@ -17,6 +17,7 @@ _HOST = ROOT / "book/_static/static_host.js"
 _HOOK = """
 export default { render(view) {
   const { model } = Object.assign(window, { model: view.model, touched: new Set() });
+  view.el.model = model;
   for (const use of ["get", "set"]) {
     const plain = model[use];
     model[use] = (name, ...value) => (touched.add(name), plain.call(model, name, ...value));
@@ -46,11 +47,11 @@ def made(name, **traits):
     return cls(**traits)
 
 
-def asked():
-    """The widgets of all exercises that ask: those of the book, and samples of every kind."""
-    told = [one.told() for one in (*DEFINITIONS.values(), *SAMPLES)]
+def boxes():
+    """Every exercise that asks, those of the book and samples of every kind, with its widget."""
     classes = asking_classes().values()
-    return {one["name"]: cls(one) for one in told for cls in classes if one["kind"] in cls.kinds}
+    every = [(one, one.told()) for one in (*DEFINITIONS.values(), *SAMPLES)]
+    return [(one, cls(told)) for one, told in every for cls in classes if told["kind"] in cls.kinds]
 
 
 def _classes():
@@ -70,7 +71,7 @@ def page_of(*widgets):
     """Return the HTML of a page, as the book's build writes it, for widgets in their present state.
 
     In the page, `model` is the model of the widget mounted last, `touched` the traits that it has
-    read or set, and `unmount()` takes it down.
+    read or set, and `unmount()` takes it down; every widget's own model is its host's `model`.
     """
     mime = "application/vnd.jupyter.widget-{}+json"
     stored = {str(i): _stored(widget) for i, widget in enumerate(widgets)}

@@ -1,6 +1,6 @@
 import { askButton, asks, rich } from "../kit/ask.js";
 import { arrowKeys, markChosen } from "../kit/choice.js";
-import { div, html } from "../kit/dom.js";
+import { html } from "../kit/dom.js";
 import { veil } from "../kit/veil.js";
 
 const WORDS = {
@@ -41,7 +41,8 @@ function build({ el, model, told, words, ids, give, said }) {
     const radio = askButton(text, press, { class: "rope-ask-button rope-bet-card", role: "radio", "data-option": i });
     radio.append(labels);
     const sentence = rich("p", { class: "rope-bet-said", hidden: "" }, option.said);
-    return { option, radio, labels, sentence, node: div("rope-bet-option", radio, sentence) };
+    const node = html("div", { class: "rope-bet-option", "data-right": option.right }, radio, sentence);
+    return { option, radio, labels, sentence, node };
   });
   const radios = cards.map(({ radio }) => radio);
   const group = html("div", { class: "rope-bet", role: "radiogroup", "aria-labelledby": ids.question });
@@ -66,7 +67,6 @@ function build({ el, model, told, words, ids, give, said }) {
       opened ??= bet;
       cards.forEach(({ option, labels, sentence, node }, i) => {
         if (i === opened) sentence.hidden = false;
-        node.dataset.right = option.right;
         node.dataset.first = i === bet;
         labels.replaceChildren(...labelsOf(option, i, bet).map((name) => html("span", {}, words[name])));
       });
