@@ -148,12 +148,12 @@ def on_scratch(chromium, tmp_path):
     When the test ends, the page must have complained of nothing, fit its width, and let go of the
     widget without complaint.
     """
-    from scratch import page_of, widget_classes
+    from scratch import made, page_of
 
     opened = []
 
     def on_scratch(name, size=WIDE, theme="light", traits=None, **options):
-        widget = widget_classes()[name](**(traits or {}))
+        widget = made(name, **(traits or {}))
         address = tmp_path / f"{name}-{len(opened)}.html"
         address.write_text(page_of(widget), encoding="utf-8")
         width, height = size

@@ -15,6 +15,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from ropebook.exercises.asking import ask as ask
 from ropebook.exercises.base import CHECKERS
 from ropebook.exercises.definitions import DEFINITIONS, judge
 from ropebook.exercises.language import LanguageError

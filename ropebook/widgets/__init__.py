@@ -1,10 +1,14 @@
-"""Pictures that a reader moves; each is an anywidget that Python can read and set live."""
+"""What a reader moves and answers; each is an anywidget that Python can read, and set, live."""
 
+from ropebook.widgets.answer_box.widget import AnswerBox
+from ropebook.widgets.asking import Asking
 from ropebook.widgets.base import RopeWidget
+from ropebook.widgets.bet_cards.widget import BetCards
 from ropebook.widgets.bias_explorer.widget import BiasExplorer
 from ropebook.widgets.complex_product.widget import ComplexProduct
 from ropebook.widgets.config_inspector.widget import ConfigInspector
 from ropebook.widgets.distance_curve.widget import DistanceCurve
+from ropebook.widgets.fill_in_box.widget import FillInBox
 from ropebook.widgets.frequency_clocks.widget import FrequencyClocks
 from ropebook.widgets.layout_pairs.widget import LayoutPairs
 from ropebook.widgets.rotation_explorer.widget import RotationExplorer
@@ -15,10 +19,14 @@ from ropebook.widgets.token_shuffle.widget import TokenShuffle
 from ropebook.widgets.value_rotation.widget import ValueRotation
 
 __all__ = [
+    "AnswerBox",
+    "Asking",
+    "BetCards",
     "BiasExplorer",
     "ComplexProduct",
     "ConfigInspector",
     "DistanceCurve",
+    "FillInBox",
     "FrequencyClocks",
     "LayoutPairs",
     "RopeWidget",

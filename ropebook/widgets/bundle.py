@@ -17,7 +17,7 @@ _DECLARED = re.compile(
     r"^(?:export )?(?:async )?(?:const|let|class|function\*?) (\w+)", re.MULTILINE
 )
 _STATEMENT = re.compile(r"^(?=[\w$({\[])", re.MULTILINE)
-_COMMENTS = re.compile(r"^//.*\n", re.MULTILINE)
+_COMMENTS = re.compile(r"^[ \t]*//.*\n", re.MULTILINE)
 _SCOPE = ".rope-widget"
 _OPENING = re.compile(r"[^{}]+(?={)")  # a selector, or a condition on the width
 _STYLE_IMPORT = re.compile(r'^@import "(\.[\w./]+)";\n', re.MULTILINE)
@@ -49,7 +49,7 @@ def bundle(name: str) -> str:
     return compact(reached(joined(f"{name}/widget.js", _sources("js"))))
 
 
-def stylesheet(name: str) -> str:
+def stylesheet(name: str, shared: str = "kit/kit.css") -> str:
     """Return a widget's style sheet: the palette's variables, the kit's rules, and its own.
 
     A widget's rules stand in its `widget.css`. Rules that several share, and not all, have a sheet
@@ -58,6 +58,7 @@ def stylesheet(name: str) -> str:
 
     Args:
         name: the widget's folder, `"rotation_explorer"`.
+        shared: the sheet of the kit that all widgets of its kind have.
 
     Returns:
         The rules, all scoped to `.rope-widget`, without comments and idle space.
@@ -68,7 +69,7 @@ def stylesheet(name: str) -> str:
     """
     sheets = _sources("css")
     own = sheets[f"{name}/widget.css"]
-    wanted = ["kit/kit.css", *(posixpath.normpath(f"{name}/{to}") for to in _imported(own))]
+    wanted = [shared, *(posixpath.normpath(f"{name}/{to}") for to in _imported(own))]
     for file in wanted:
         if file not in sheets:
             raise ValueError(f"{name}/widget.css must import a sheet of the kit, got {file}")
@@ -182,11 +183,13 @@ def _nested(rules: str, scope: str) -> str:
     def without_scope(opening: re.Match) -> str:
         if opening[0].startswith("@"):
             return opening[0]
-        each = re.split(r",(?![^(]*\))", opening[0])
+        each = [one.strip() for one in re.split(r",(?![^(]*\))", opening[0])]
         for selector in each:
             if not re.match(rf"{re.escape(_SCOPE)}(?![\w-])", selector):
                 raise ValueError(f"a selector must begin with {_SCOPE}, got {selector!r}")
-        return ",".join(one.removeprefix(_SCOPE).strip() or "&" for one in each)
+        rest = [one.removeprefix(_SCOPE) for one in each]
+        # `.rope-widget[data-done]` is the widget itself, `.rope-widget b` something in it.
+        return ",".join(one[1:] if one.startswith(" ") else f"&{one}" for one in rest)
 
     return f"{scope}{{{_OPENING.sub(without_scope, _squeezed(rules).strip())}}}"
 

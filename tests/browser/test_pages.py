@@ -86,7 +86,7 @@ _FACTS = """() => {
     figures: all("figure.rope-figure").length,
     drawn: all("figure.rope-figure").filter(isDrawn).length,
     views: all(".rope-widget-host").length,
-    mounted: all(".rope-widget-host:has(.rope-widget svg)").length,
+    mounted: all(".rope-widget-host:has(.rope-frame svg, .rope-ask)").length,
     alerts: all("[role=alert]").map((node) => node.textContent),
     tokens: pairs(".highlight pre, .highlight pre *"),
     symbols: pairs("mjx-container, mjx-container *"),
@@ -101,7 +101,7 @@ def css_color(color):
 
 
 _COLORS = """() => ({
-  widget: [...document.querySelectorAll(".rope-widget-host")].map((host) => ({
+  widget: [...document.querySelectorAll(".rope-widget-host:has(.rope-frame)")].map((host) => ({
     ink: getComputedStyle(host.querySelector(".rope-widget")).color,
     page: getComputedStyle(host.querySelector(".rope-frame")).backgroundColor,
   })),
@@ -381,7 +381,7 @@ def test_a_widget_that_cannot_start_says_so_in_its_place(
         # The others live.
         page.wait_for_function(
             "[...document.querySelectorAll('.rope-widget-host:not(.rope-widget-failed)')]"
-            ".every((host) => host.querySelector('svg'))"
+            ".every((host) => host.querySelector('svg, .rope-ask'))"
         )
         assert page.locator(".rope-widget-host").count() > 1
         assert any(reason in line for line in log.complaints)

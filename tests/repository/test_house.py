@@ -22,6 +22,11 @@ FLOORS = [
 ]
 # Rooms beside each other that know nothing of one another.
 APART = ["ropebook.widgets", "ropebook.exercises", "ropebook.experiments", "ropebook.figures"]
+# The doors between them: an exercise is shown by a widget, a widget finds its task by name.
+DOORS = {
+    "ropebook.exercises.asking": {"ropebook.widgets.__init__"},
+    "ropebook.widgets.base": {"ropebook.exercises.definitions", "ropebook.exercises.language"},
+}
 # What everything fast is compared with rests on nothing that is compared with it.
 ALONE = {"ropelib.reference": {"ropelib.checks"}}
 
@@ -93,7 +98,7 @@ def test_rooms_beside_each_other_know_nothing_of_one_another():
         f"{module} imports {other}"
         for module in filter(room_of, SOURCES)
         for other in NEEDS[module]
-        if room_of(other) not in (None, room_of(module))
+        if room_of(other) not in (None, room_of(module)) and other not in DOORS.get(module, ())
     ]
     assert wrong == []
 

@@ -4,8 +4,11 @@ import json
 import re
 from pathlib import Path
 
+from samples import SAMPLES
+
 import ropebook.widgets
-from ropebook.widgets import base
+from ropebook.exercises.definitions import DEFINITIONS
+from ropebook.widgets import Asking, base
 
 ROOT = Path(__file__).parents[2]
 _HOST = ROOT / "book/_static/static_host.js"
@@ -14,6 +17,7 @@ _HOST = ROOT / "book/_static/static_host.js"
 _HOOK = """
 export default { render(view) {
   const { model } = Object.assign(window, { model: view.model, touched: new Set() });
+  view.el.model = model;
   for (const use of ["get", "set"]) {
     const plain = model[use];
     model[use] = (name, ...value) => (touched.add(name), plain.call(model, name, ...value));
@@ -24,7 +28,33 @@ export default { render(view) {
 
 
 def widget_classes():
-    """Every widget found on disk, by its folder: `{"rotation_explorer": ...}`."""
+    """Every picture found on disk, by its folder: `{"rotation_explorer": ...}`."""
+    return {name: cls for name, cls in _classes().items() if not issubclass(cls, Asking)}
+
+
+def asking_classes():
+    """Every widget found on disk that asks: no picture, no numbers, made of a definition."""
+    return {name: cls for name, cls in _classes().items() if issubclass(cls, Asking)}
+
+
+def made(name, **traits):
+    """A widget of a folder; one that asks has the first sample that it may show."""
+    cls = _classes()[name]
+    if issubclass(cls, Asking) and "definition" not in traits:
+        traits["definition"] = next(
+            one.told() for one in SAMPLES if one.told()["kind"] in cls.kinds
+        )
+    return cls(**traits)
+
+
+def boxes():
+    """Every exercise that asks, those of the book and samples of every kind, with its widget."""
+    classes = asking_classes().values()
+    every = [(one, one.told()) for one in (*DEFINITIONS.values(), *SAMPLES)]
+    return [(one, cls(told)) for one, told in every for cls in classes if told["kind"] in cls.kinds]
+
+
+def _classes():
     stems = sorted(path.parent.name for path in Path(base.__file__).parent.glob("*/widget.py"))
     return {
         stem: getattr(ropebook.widgets, "".join(map(str.capitalize, stem.split("_"))))
@@ -41,7 +71,7 @@ def page_of(*widgets):
     """Return the HTML of a page, as the book's build writes it, for widgets in their present state.
 
     In the page, `model` is the model of the widget mounted last, `touched` the traits that it has
-    read or set, and `unmount()` takes it down.
+    read or set, and `unmount()` takes it down; every widget's own model is its host's `model`.
     """
     mime = "application/vnd.jupyter.widget-{}+json"
     stored = {str(i): _stored(widget) for i, widget in enumerate(widgets)}

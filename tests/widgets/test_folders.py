@@ -1,5 +1,6 @@
 """What holds for every widget on disk, read from its folder and asked of its Python class."""
 
+import functools
 import math
 import re
 
@@ -10,11 +11,11 @@ pytest.importorskip("anywidget")
 import traitlets
 from javascript import WIDGETS
 from refusals import assert_refused
-from scratch import widget_classes
+from scratch import asking_classes, made, widget_classes
 
 from ropebook.widgets import base
 
-CLASSES = widget_classes()
+CLASSES = widget_classes() | asking_classes()
 _SENTENCE = re.compile(r"(?<![\w-])[A-Za-z]{2,}[,.]? [a-z]{2,}(?![\w-])")
 
 
@@ -51,7 +52,7 @@ def test_no_words_stand_outside_the_table(name):
 
 def own_traits(name):
     """The traits of a widget that Python and the picture share and that a cell may set."""
-    widget = CLASSES[name]()
+    widget = made(name)
     shared = sorted(set(widget.keys) - set(base.RopeWidget().keys))
     return {
         key: trait
@@ -71,12 +72,12 @@ def test_a_number_far_beyond_its_rule_is_refused_with_rule_and_value(name, key):
     whole = isinstance(own_traits(name)[key], traitlets.Int)
     for value in [-(10**9)] if whole else [-1e9, math.nan]:
         message = rf"^{key} must (?!.*None).*got {re.escape(str(value))}$"
-        assert_refused(CLASSES[name], key, value, message)
+        assert_refused(functools.partial(made, name), key, value, message)
 
 
 @pytest.mark.parametrize(("name", "key"), traits_of(traitlets.List))
 def test_an_empty_list_is_refused_with_rule_and_value(name, key):
-    assert_refused(CLASSES[name], key, [], rf"^{key} must .*got (\[\]|0)$")
+    assert_refused(functools.partial(made, name), key, [], rf"^{key} must .*got (\[\]|0)$")
 
 
 ANY_TEXT = ("config", "layer_type")  # what cannot be read stays, and its mistake is shown
@@ -85,5 +86,7 @@ CHOICES = [(name, key) for name, key in traits_of(traitlets.Unicode) if key not 
 
 @pytest.mark.parametrize(("name", "key"), CHOICES)
 def test_an_unknown_choice_is_refused_and_the_known_ones_named(name, key):
-    known = re.escape(getattr(CLASSES[name](), key))
-    assert_refused(CLASSES[name], key, "?", rf"^{key} must be .*{known}.*, got '\?'$")
+    known = re.escape(getattr(made(name), key))
+    assert_refused(
+        functools.partial(made, name), key, "?", rf"^{key} must be .*{known}.*, got '\?'$"
+    )

@@ -1,11 +1,11 @@
 """Several widgets on one page: no control, name or label of one may belong to another."""
 
 import pytest
-from scratch import page_of, widget_classes
+from scratch import asking_classes, made, page_of, widget_classes
 
 pytest.importorskip("anywidget")
 
-CLASSES = widget_classes()
+CLASSES = widget_classes() | asking_classes()
 FRAMES = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
 # Every attribute by which one element of HTML or SVG names others by their id.
 REFERENCES = [
@@ -19,7 +19,7 @@ REFERENCES = [
 def page(chromium, tmp_path_factory):
     """All widgets, each of them twice: a chapter may well show one widget in two states."""
     address = tmp_path_factory.mktemp("together") / "index.html"
-    address.write_text(page_of(*(made() for made in 2 * [*CLASSES.values()])), encoding="utf-8")
+    address.write_text(page_of(*map(made, 2 * [*CLASSES])), encoding="utf-8")
     context = chromium.new_context(viewport={"width": 1000, "height": 900}, offline=True)
     page = context.new_page()
     page.goto(address.as_uri())

@@ -7,11 +7,17 @@ class FakeNode {
       toggle: (name, on) => this.classes[on ? "add" : "delete"](name),
       add: (x) => this.classes.add(x),
     };
+    if (tag === "input") this.value = "";
     this.writes = 0;
   }
   append(...nodes) {
     this.children.push(...nodes);
     for (const node of nodes) if (node instanceof FakeNode) node.parent = this;
+  }
+  after(node) {
+    const { children } = this.parent;
+    children.splice(children.indexOf(this) + 1, 0, node);
+    node.parent = this.parent;
   }
   remove() {
     this.parent.children = this.parent.children.filter((child) => child !== this);
@@ -41,6 +47,9 @@ class FakeNode {
   }
   fire(type, event = {}) {
     for (const heard of this.listeners[type] ?? []) heard({ button: 0, preventDefault() {}, ...event });
+  }
+  dispatchEvent(event) {
+    for (let at = this; at; at = at.parent) for (const heard of at.listeners[event.type] ?? []) heard(event);
   }
   setPointerCapture() {}
   focus() {
@@ -93,6 +102,18 @@ export function fakePage({ calm = false, lang = "en" } = {}) {
     }
   };
   return page;
+}
+
+// A browser that keeps what it is given, or refuses to.
+export function fakeStorage({ refused = false, kept = {} } = {}) {
+  const refuse = () => {
+    throw new Error("refused");
+  };
+  const storage = { getItem: (key) => kept[key] ?? null, setItem: (key, text) => (kept[key] = text) };
+  const value = refused ? { getItem: refuse, setItem: refuse } : storage;
+  Object.defineProperty(globalThis, "localStorage", { value, configurable: true });
+  delete globalThis[Symbol.for("rope-book:marks")];
+  return kept;
 }
 
 // A widget's model as anywidget gives it: set() tells who listens.

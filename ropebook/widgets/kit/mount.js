@@ -3,6 +3,7 @@ import { announcer, html, widgetRoot } from "./dom.js";
 import { frameScheduler, watch } from "./motion.js";
 import { makeParts } from "./parts.js";
 import { makeStage } from "./stage.js";
+import { makeTask } from "./task.js";
 import { pickWords } from "./text.js";
 
 // Returns the `render` of a widget's default export.
@@ -19,6 +20,7 @@ export function mount({ words: table, traits, settle, linked, build }) {
     widget = build({ ...own, ...stage.tools, ...parts.tools });
     const root = widgetRoot(words.title, widget.node);
     const summary = announcer(root);
+    const task = makeTask(lesson.node);
     el.append(root);
     address?.start(root);
 
@@ -29,11 +31,12 @@ export function mount({ words: table, traits, settle, linked, build }) {
       const state = { ...plain, ...widget.derive?.(plain) };
       widget.draw(state, room);
       parts.update(state);
+      task.update(model.get("task"), state);
       if (widget.lesson) lesson.say(widget.lesson(state));
       if (!widget.silent?.(state)) summary.say(lesson.text());
     }
 
-    const unwatch = watch(model, traits, root, redraw);
+    const unwatch = watch(model, [...traits, "task"], root, redraw);
     update();
     return () => {
       stage.cancel();
