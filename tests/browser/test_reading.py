@@ -1,4 +1,4 @@
-"""What helps to read a page, on a small book: folds, the code switch, places, marks, terms, paper."""
+"""What helps to read a page, on a small book: folds, code, places, marks, terms, paper."""
 
 import pytest
 import small_book
@@ -33,9 +33,8 @@ def reader(chromium, pages):
     yield reader
     if context:
         context.close()
-    assert [(log.outside(), log.failed, log.complaints) for log in logs] == [([], [], [])] * len(
-        logs
-    )
+    heard = [(log.outside(), log.failed, log.complaints) for log in logs]
+    assert heard == [([], [], [])] * len(logs)
 
 
 @pytest.fixture
@@ -63,7 +62,7 @@ def test_a_tagged_section_is_a_fold_with_its_heading_as_summary_and_its_contents
         assert not is_open(page, section)
         summary = fold_of(page, section).locator("> summary")
         assert summary.locator(heading).count() == 1
-        assert "Deeper" in summary.inner_text()
+        assert "Deeper" in summary.text_content()
     expect(page.locator("#inner-place")).to_be_hidden()
     expect(page.locator("#gamma")).to_be_visible()
     assert page.locator("#fold #gamma").count() == 0, "the fold ends where the section does"
@@ -145,7 +144,6 @@ def test_all_folds_open_and_close_by_one_button(reader):
 
 # ---- code -------------------------------------------------------------------------------------
 
-CODE = ["bare = 1", "lesson = 2", "folded_input = 3", "silent = 5"]
 OUTPUTS = ["said by bare", "said by lesson", "said by folded input"]
 
 
@@ -196,12 +194,12 @@ def test_code_is_hidden_and_shown_where_nothing_is_kept(reader, chromium, pages,
 
 
 def test_without_javascript_code_is_shown_and_folds_open(reader):
-    page = reader_without_script = reader("one.html", java_script_enabled=False)
+    page = reader("one.html", java_script_enabled=False)
     assert shown_code(page) == ["bare = 1", "lesson = 2", "silent = 5"]
     expect(page.locator(".rope-tool").first).to_be_hidden()
     fold_of(page, "fold").locator("> summary").click()
     expect(page.locator("#inner-place")).to_be_visible()
-    term = reader_without_script.locator("a.rope-term").first
+    term = page.locator("a.rope-term").first
     expect(term).to_have_attribute("href", "glossary.html#softmax")
     expect(page.locator(".rope-definition").first).to_be_hidden()
 
