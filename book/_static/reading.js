@@ -6,26 +6,7 @@
   const root = document.documentElement;
   const all = (selector, inside = document) => [...inside.querySelectorAll(selector)];
 
-  // ---- what is remembered: where storage is refused, it lasts as long as the page ----------------
-
-  const memory = new Map();
-  const storage = {
-    get(name) {
-      try {
-        return localStorage.getItem(`rope-book:${name}`);
-      } catch {
-        return memory.get(name) ?? null;
-      }
-    },
-    set(name, value) {
-      try {
-        localStorage.setItem(`rope-book:${name}`, value);
-      } catch {
-        memory.set(name, value);
-      }
-    },
-  };
-
+  const { kept } = document.querySelector('script[src*="/kept.js"]');
   const tool = (name) => document.querySelector(`.rope-tool[data-tool="${name}"]`);
 
   /** Give a tool its words, which say the state that it is in or what it does. */
@@ -112,7 +93,7 @@
         : label(button, "Code: hidden", "Show the code of this book");
     button.addEventListener("click", () => {
       root.dataset.code = root.dataset.code === "shown" ? "hidden" : "shown";
-      storage.set("code", root.dataset.code);
+      kept.set("code", root.dataset.code);
       say();
     });
     say();

@@ -20,7 +20,7 @@ from sphinx.util import logging
 
 from ropebook import palette
 from ropebook.exercises import RUN_SOLUTIONS
-from ropebook.site import folds, widgets
+from ropebook.site import folds, glossary, marks, widgets
 
 PLOTLY_MIME = "application/vnd.plotly.v1+json"
 logger = logging.getLogger(__name__)
@@ -119,8 +119,9 @@ def _drop_thebe(app, config):
 
 
 def _place_tools(app, config):
-    # The page's own tools, before those of the theme.
+    # The page's name, and its own tools before those of the theme.
     config.html_theme_options |= {
+        "article_header_start": ["toggle-primary-sidebar.html", "page-name.html"],
         "article_header_end": ["page-tools.html", "article-header-buttons.html"],
     }
 
@@ -187,7 +188,9 @@ def setup(app):
     app.connect("config-inited", _drop_thebe)
     app.connect("config-inited", _place_tools)
     folds.setup(app)
+    glossary.setup(app)
     widgets.setup(app)
+    marks.setup(app)
     app.connect("doctree-read", _color_formulae)
     app.connect("html-page-context", _name_citations)
     app.connect("html-page-context", _link_stations)
