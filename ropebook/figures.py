@@ -4,13 +4,16 @@ Importing this module makes Plotly emit only its own MIME type, which JupyterLab
 and which the book turns into a figure that its pages draw themselves (`ropebook.site`).
 """
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import plotly.graph_objects as go
 import plotly.io as pio
 from plotly.subplots import make_subplots
 
-from ropebook.palette import LIGHT, LIGHT_PAGE
+from ropebook.labels import HEIGHT, label_ends, titles_above
+from ropebook.palette import LIGHT, LIGHT_PAGE, LIGHT_RAMP, named
 
 pio.renderers.default = "plotly_mimetype"
 
@@ -19,6 +22,7 @@ _AXIS = {
     "linecolor": LIGHT_PAGE["line"],
     "zerolinecolor": LIGHT_PAGE["line"],
     "ticks": "",
+    "title": {"font": {"size": 13}},
     "fixedrange": True,
 }
 _TEMPLATE = go.layout.Template(
@@ -38,6 +42,8 @@ _TEMPLATE = go.layout.Template(
 def describe(figure: go.Figure, *, alt: str, caption: str) -> go.Figure:
     """Give a figure its text alternative and its caption; the book refuses one without.
 
+    The titles of its vertical axes come to lie above them (`labels.titles_above`).
+
     Args:
         figure: any Plotly figure.
         alt: what a reader who cannot see the figure needs to know.
@@ -49,8 +55,116 @@ def describe(figure: go.Figure, *, alt: str, caption: str) -> go.Figure:
     for name, text in (("alt", alt), ("caption", caption)):
         if not text.strip():
             raise ValueError(f"{name} must say something, got {text!r}")
-    figure.update_layout(template=_TEMPLATE, meta={"alt": alt, "caption": caption})
-    return figure
+    meta = {**(figure.layout.meta or {}), "alt": alt, "caption": caption}
+    return titles_above(figure.update_layout(template=_TEMPLATE, meta=meta))
+
+
+def draw(
+    figure: go.Figure,
+    x: Iterable[Any],
+    y: Iterable[Any],
+    name: str,
+    look: str | tuple[str, str],
+    *,
+    dash: str | None = None,
+    symbol: str | None = None,
+    error: Iterable[Any] | None = None,
+    **where: Any,
+) -> go.Figure:
+    """Draw a line with its name, in a color of the palette.
+
+    Covers what chapters drew with helpers of their own: `draw(figure, x, y, "exact", "score")`,
+    lines with `dash="dash"`, dots on them with `symbol="circle"`, the spread over seeds with
+    `error=values.std(0)`, a look that is looked up, `draw(figure, x, y, name, LOOKS[case])`, and a
+    panel of several, `row=1, col=2`. For dots alone, `.update_traces(mode="markers",
+    selector={"name": name})`.
+
+    Args:
+        figure: what to draw into.
+        x: where, numbers or names; tensors will do.
+        y: how high; what is no number (nan, None) leaves a gap.
+        name: what the line is, as its label says.
+        look: a thing or a series of the palette, "score" or "one"; or that and a dash.
+        dash: Plotly's name of a dash, such as "dot"; with a look that has one, the latter holds.
+        symbol: Plotly's name of a symbol at each point.
+        error: how far up and down the bar of each point goes.
+        **where: anything else of Plotly's `add_scatter`: `row`, `col`, `visible`, `legendgroup`.
+
+    Raises:
+        ValueError: If the palette has no such thing or series.
+    """
+    thing, dash = (look, dash) if isinstance(look, str) else look
+    if f"{thing}-text" not in named():
+        things = ", ".join(name.removesuffix("-text") for name in named() if "-text" in name)
+        raise ValueError(f"look must be one of {things}, got {thing!r}")
+    bars = error is not None
+    return figure.add_scatter(
+        x=[at if isinstance(at, str) else _rounded(at, 6) for at in x],
+        y=[_rounded(value, 4) for value in y],
+        error_y={"array": [_rounded(e, 2) for e in error], "thickness": 1, "width": 0}
+        if bars
+        else None,
+        name=name,
+        mode="lines+markers" if symbol or bars else "lines",
+        line={"color": named()[thing], "dash": dash, "width": 2},
+        marker={"symbol": symbol, "size": 7 if symbol else 4},
+        hovertemplate="%{x}: %{y}<extra>" + name + "</extra>",
+        **where,
+    )
+
+
+def finish(
+    figure: go.Figure,
+    x: Mapping[str, Any] | None = None,
+    y: Mapping[str, Any] | None = None,
+    *,
+    alt: str,
+    caption: str,
+    height: int = HEIGHT,
+    ends: bool | None = None,
+) -> go.Figure:
+    """Give a figure its axes, labels, height and words: the last call of a figure's cell.
+
+    Args:
+        figure: what was drawn.
+        x: Plotly's options of the horizontal axes: `{"title": "distance, tokens", "type": "log"}`.
+        y: the same of the vertical ones.
+        alt: what a reader who cannot see the figure needs to know.
+        caption: what to see, the takeaway first.
+        height: in pixels.
+        ends: whether names stand at the ends of their lines instead of in a legend; unless told, in
+            a figure of one panel with two to ten lines of which a click shows none.
+    """
+    figure.update_xaxes(**(x or {}))
+    figure.update_yaxes(**(y or {}))
+    legend = {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0, "xanchor": "left"}
+    figure.update_layout(height=height, showlegend=len(figure.data) > 1, legend=legend)
+    if ends is None:
+        hidden = any(trace.visible == "legendonly" for trace in figure.data)
+        panels = {trace.yaxis or "y" for trace in figure.data if "yaxis" in trace}
+        lines = [t for t in figure.data if t.type == "scatter" and "lines" in (t.mode or "lines")]
+        ends = not hidden and len(panels) == 1 and 2 <= len(lines) <= 10
+    if ends:
+        label_ends(figure)
+    return describe(figure, alt=alt, caption=caption)
+
+
+def edge(figure: go.Figure, at: float, **where: Any) -> go.Figure:
+    """Draw a dotted upright line, such as the length of training.
+
+    Args:
+        figure: what to draw into.
+        at: where on the horizontal axis.
+        **where: `row` and `col` of a panel.
+    """
+    line = {"color": LIGHT["neutral"]["mark"], "dash": "dot", "width": 1}
+    return figure.add_vline(x=at, line=line, **where)
+
+
+def _rounded(value: Any, digits: int) -> float | None:
+    """As many digits as can be seen, or None for what is no number."""
+    number = math.nan if value is None else float(value)
+    return float(f"{number:.{digits}g}") if math.isfinite(number) else None
 
 
 def change_by_shift(shifts: Sequence[int], changes: Mapping[str, Sequence[float]]) -> go.Figure:
@@ -61,24 +175,13 @@ def change_by_shift(shifts: Sequence[int], changes: Mapping[str, Sequence[float]
         changes: method -> largest absolute change of any score, one per shift.
     """
     figure = go.Figure()
-    looks = (("score", "circle", "solid"), ("k", "diamond", "dash"), ("position", "square", "dot"))
+    looks = (("one", "circle", "solid"), ("two", "diamond", "dash"), ("three", "square", "dot"))
     for (name, values), (thing, symbol, dash) in zip(changes.items(), looks, strict=True):
-        figure.add_scatter(
-            x=list(shifts),
-            y=[float(f"{value:.3g}") for value in values],
-            name=name,
-            mode="lines+markers",
-            line={"color": LIGHT[thing]["mark"], "dash": dash},
-            marker={"symbol": symbol, "size": 8},
-            hovertemplate="shift %{x}: %{y}<extra>" + name + "</extra>",
-        )
+        draw(figure, shifts, values, name, thing, symbol=symbol, dash=dash)
+    figure.update_traces(marker_size=8, hovertemplate="shift %{x}: %{y}")
     figure.update_xaxes(title="shift of the whole sequence (tokens)", type="log", dtick=1)
     figure.update_yaxes(title="largest change of a score", type="log", exponentformat="power")
-    figure.update_layout(
-        height=380, showlegend=True, legend={"orientation": "h", "y": 1.02, "yanchor": "bottom"}
-    )
-    figure.update_layout(margin_l=76)  # powers are wide
-    return figure
+    return label_ends(figure.update_layout(height=380))
 
 
 def signed_maps(
@@ -91,8 +194,8 @@ def signed_maps(
 ) -> go.Figure:
     """Draw matrices of numbers of either sign as small maps: queries down, keys across.
 
-    Zero has the color of the panel, green is positive and pink negative. A last row with fewer maps
-    stands in the middle.
+    Zero has the color of the panel, green is positive and purple negative. A last row with fewer
+    maps stands in the middle.
 
     Args:
         rows: per row of maps, title -> square matrix. Equal titles of a later row are left out.
@@ -111,7 +214,7 @@ def signed_maps(
         horizontal_spacing=0.14 if tokens else 0.02,
         vertical_spacing=0.06 if not any(shown[columns:]) else 0.14,
     )
-    colors = LIGHT["position"]["mark"], LIGHT_PAGE["panel"], LIGHT["score"]["mark"]
+    colors = LIGHT_RAMP["below"], LIGHT_PAGE["panel"], LIGHT["score"]["mark"]
     everything = [
         float(value) for row in rows for z in row.values() for line in z for value in line
     ]
@@ -136,8 +239,12 @@ def signed_maps(
                 col=j,
             )
         if row_titles:
-            title = {"text": row_titles[i - 1], "font": {"size": 12}}
-            figure.update_yaxes(title=title, row=i, col=1)
+            low, high = next(figure.select_yaxes(row=i, col=1)).domain
+            figure.add_annotation(
+                **{"text": row_titles[i - 1], "textangle": -90, "showarrow": False},
+                **{"xref": "paper", "x": 0, "xanchor": "right"},
+                **{"yref": "paper", "y": (low + high) / 2, "yanchor": "middle", "xshift": -4},
+            )
     lone = len(rows[-1]) == 1 and columns == 2
     if lone:
         figure.update_xaxes(domain=[0.28, 0.72], row=len(rows), col=1)
