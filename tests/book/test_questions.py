@@ -1,52 +1,27 @@
 """The page of questions: each is one, is short, leads into the book, and names a proof."""
 
 import ast
-import json
 import re
 from functools import cache
 
 import pytest
+from addresses import LINK, leads_somewhere
 from docutils.nodes import make_id
-from toc import FILES, ROOT
+from toc import ROOT
 
-BOOK = ROOT / "book"
-PAGE = (BOOK / "questions.md").read_text("utf-8")
+PAGE = (ROOT / "book/questions.md").read_text("utf-8")
 ENTRY = re.compile(
-    r"^\((?P<name>[a-z0-9-]+)\)=\n\{\.deeper\}\n### (?P<title>.+)\n\n(?P<answer>.+)\n\n"
+    r"^\{#(?P<name>[a-z0-9-]+) \.deeper\}\n### (?P<title>.+)\n\n(?P<answer>.+)\n\n"
     r"More: (?P<more>\[.+?\]\(\S+?\))\.? Proof: (?P<proof>\S+|\[.+?\]\(\S+?\))\."
     r"(?: Asked: (?P<asked>.+)\.)?$",
     re.MULTILINE,
 )
 QUESTIONS = {found["name"]: found.groupdict() for found in ENTRY.finditer(PAGE)}
-LINK = re.compile(r"\[[^\]]+\]\(([^)\s]+)\)")
 # What people type into a search box stands in a title, where a search looks first.
 WORDS = """10000 2d alibi attention complex decay extrapolate freqs_cis gqa interleaved kv m-rope
 mscale nope original_max_position_embeddings partial_rotary_factor position_ids rope_scaling
 rotate_half sinks theta yarn""".split()
 PHRASES = ("attention sinks", "why not rotate v", "does rope decay", "left padding", "kv cache")
-
-
-@cache
-def places(page):
-    """The addresses within a page of the book: of its headings, and those given by name."""
-    file = next(
-        (BOOK / f"{page}{end}" for end in (".ipynb", ".md") if (BOOK / f"{page}{end}").exists()),
-        None,
-    )
-    if file is None or f"book/{page}" not in FILES:
-        return None
-    text = file.read_text("utf-8")
-    if file.suffix == ".ipynb":
-        cells = json.loads(text)["cells"]
-        text = "\n".join("".join(c["source"]) for c in cells if c["cell_type"] == "markdown")
-    headings = {make_id(title) for title in re.findall(r"^#+ (.+)$", text, re.MULTILINE)}
-    return headings | set(re.findall(r"^\(([a-z0-9-]+)\)=$", text, re.MULTILINE))
-
-
-def leads_somewhere(address):
-    page, _, place = address.partition("#")
-    found = places(page.rpartition(".")[0] if page else "questions")
-    return found is not None and (not place or place in found)
 
 
 def test_there_are_enough_questions_and_all_are_read():
