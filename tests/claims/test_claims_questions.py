@@ -1,0 +1,225 @@
+"""What the page of questions answers and no other test decides."""
+
+import pytest
+import torch
+from torch import nn
+
+from ropelib import RopeConfig, RotaryEmbedding, apply_rotary, cos_sin, inv_freq
+from ropelib.attention import attend
+from ropelib.axes import axial_cos_sin, axis_of_pairs
+from ropelib.config.gallery import GALLERY
+from ropelib.distance import cosine_mean
+from ropelib.encodings import Alibi, Rotary
+from ropelib.frequencies import wavelength
+
+LLAMA3 = dict(factor=8.0, low_freq_factor=1.0, high_freq_factor=4.0, rope_type="llama3")
+
+
+def turned(x, positions, *, layout="half", base=10_000.0):
+    return apply_rotary(x, *cos_sin(positions, inv_freq(x.shape[-1], base)), layout=layout)
+
+
+def drawn(*shape):
+    return torch.randn(*shape, dtype=torch.float64)
+
+
+def test_with_10000_half_of_the_hands_come_round_in_512_tokens():
+    assert (wavelength(inv_freq(64, 10_000.0)) <= 512).sum() == 16
+    assert (wavelength(inv_freq(64, 1_000_000.0)) <= 512).sum() < 16
+
+
+def test_rope_theta_is_the_base_and_no_angle():
+    file = dict(model_type="llama", hidden_size=64, num_attention_heads=1, rope_theta=5e5)
+    config = RopeConfig.from_hf(file)
+    assert config.base == 5e5
+    torch.testing.assert_close(config.inv_freq(), inv_freq(64, 5e5), rtol=1e-15, atol=0)
+
+
+def test_two_functions_are_called_rotate_half():
+    from transformers.models.cohere.modeling_cohere import rotate_half as neighbors
+    from transformers.models.llama.modeling_llama import rotate_half as halves
+
+    x = torch.arange(4.0)
+    assert neighbors.__name__ == halves.__name__ == "rotate_half"
+    assert neighbors(x).tolist() == [-1, 0, -3, 2] and halves(x).tolist() == [-2, -3, 0, 1]
+
+
+def test_a_wrong_layout_leaves_the_first_token_alone():
+    q, k, v = drawn(3, 2, 6, 8)
+    right, wrong = (
+        attend(Rotary(8, layout=layout), q, k, v, causal=True)[0]
+        for layout in ("half", "interleaved")
+    )
+    torch.testing.assert_close(right[..., 0, :], wrong[..., 0, :])
+    for place in range(1, 6):
+        assert not torch.allclose(right[..., place, :], wrong[..., place, :])
+
+
+def test_the_other_direction_is_a_sign_in_every_pair():
+    q, k = drawn(2, 5, 8)
+    flip = torch.tensor([1.0] * 4 + [-1.0] * 4).double()  # the second numbers, in halves
+
+    def clockwise(x):
+        cos, sin = cos_sin(range(5), inv_freq(8), dtype=torch.float64)
+        return apply_rotary(x, cos, -sin, layout="half")
+
+    ours = turned(q * flip, range(5)) @ turned(k * flip, range(5)).mT
+    torch.testing.assert_close(clockwise(q) @ clockwise(k).mT, ours, rtol=0, atol=1e-5)
+    assert not torch.allclose(
+        clockwise(q) @ clockwise(k).mT, turned(q, range(5)) @ turned(k, range(5)).mT
+    )
+
+
+def test_three_spellings_of_the_exponent_are_one():
+    by_dimension = 10_000.0 ** -(torch.arange(0, 64, 2).double() / 64)
+    by_half = 10_000.0 ** -(torch.arange(32).double() / 32)
+    torch.testing.assert_close(by_dimension, inv_freq(64), rtol=1e-14, atol=0)
+    torch.testing.assert_close(by_half, inv_freq(64), rtol=1e-14, atol=0)
+    whole = 10_000.0 ** -(torch.arange(32).double() / 64)  # the slip that was proposed
+    assert not torch.allclose(whole, inv_freq(64))
+
+
+@pytest.mark.parametrize("counted, same", [(20, True), (8, False)])
+def test_after_eviction_the_next_position_counts_all_tokens_so_far(counted, same):
+    """Twenty tokens were read; the last eight rows are kept, turned as they were."""
+    q, k, v = drawn(3, 1, 21, 16)
+    read = dict(position_ids=torch.tensor([20]), key_position_ids=torch.arange(12, 21))
+    whole, _ = attend(Rotary(16, layout="half"), q[:, 20:], k[:, 12:], v[:, 12:], **read)
+    table = RotaryEmbedding(16, layout="half")
+    kept = table(k, k)[1][:, 12:20]
+    query, key = table(q[:, 20:], k[:, 20:], offset=counted)
+    scores = query @ torch.cat([kept, key], 1).mT / 4
+    out = scores.softmax(-1) @ v[:, 12:]
+    assert torch.allclose(out, whole, atol=1e-5) == same
+
+
+def test_counting_one_side_from_elsewhere_changes_the_scores():
+    q, k = drawn(4, 8), drawn(6, 8)
+
+    def scores(of_queries, of_keys):
+        return (
+            turned(q, range(of_queries, of_queries + 4)) @ turned(k, range(of_keys, of_keys + 6)).mT
+        )
+
+    torch.testing.assert_close(scores(0, 0), scores(7, 7), rtol=0, atol=1e-5)
+    assert not torch.allclose(scores(0, 0), scores(0, 7), atol=0.1)
+
+
+def test_yarn_slows_hands_and_sharpens_scores_at_every_length():
+    yarn = RopeConfig.from_hf(GALLERY["Qwen2.5 7B with YaRN"].config)
+    for seq_len in (1, 1000, 32_768, 131_072):
+        assert (yarn.inv_freq(seq_len) < inv_freq(128, 1e6) * 0.999).any()
+        assert yarn.attention_factor(seq_len) == pytest.approx(1.1386, abs=1e-4)
+
+
+def test_a_larger_base_keeps_equal_contents_alike_at_10000_tokens():
+    def slowest_quarter(base):
+        return cosine_mean(inv_freq(128, base)[48:], [10_000]).item()
+
+    assert slowest_quarter(10_000.0) < 0 and slowest_quarter(500_000.0) > 0.9
+
+
+def test_deepseeks_tables_are_plain_and_its_softmax_scale_is_not():
+    from transformers import DeepseekV3Config
+    from transformers.models.deepseek_v3.modeling_deepseek_v3 import DeepseekV3Attention
+
+    file = GALLERY["DeepSeek-V3"].config
+    assert RopeConfig.from_hf(file).attention_factor() == 1
+    small = dict(hidden_size=64, num_attention_heads=1, num_hidden_layers=1)
+    scale = DeepseekV3Attention(DeepseekV3Config(**{**file, **small}), 0).scaling
+    assert scale * (128 + 64) ** 0.5 == pytest.approx(1.87, abs=0.005)
+
+
+def test_the_base_has_left_the_top_of_transformers_configurations():
+    from transformers import LlamaConfig
+
+    config = LlamaConfig(rope_theta=500_000.0)
+    assert config.rope_parameters["rope_theta"] == 500_000
+    assert getattr(config, "rope_theta", 10_000) == 10_000
+
+
+def test_the_stretched_length_in_place_of_the_original_slows_other_hands():
+    def slowed(original):
+        file = dict(GALLERY["Llama 3.1 8B"].config)
+        file["rope_scaling"] = {**LLAMA3, "original_max_position_embeddings": original}
+        return (RopeConfig.from_hf(file).inv_freq() < inv_freq(128, 5e5) / 7.99).sum().item()
+
+    assert slowed(8192) == 29 > slowed(131_072)
+
+
+def test_gemma_3_slows_its_full_layers_alone():
+    file = GALLERY["Gemma 3 12B"].config
+    full, sliding = (
+        RopeConfig.from_hf(file, layer_type=f"{kind}_attention") for kind in ("full", "sliding")
+    )
+    assert (full.base, sliding.base) == (1_000_000, 10_000)
+    torch.testing.assert_close(full.inv_freq(), inv_freq(256, 1e6) / 8, rtol=1e-14, atol=0)
+    torch.testing.assert_close(sliding.inv_freq(), inv_freq(256, 1e4), rtol=1e-14, atol=0)
+    text = file["text_config"]
+    assert (text["sliding_window"], text["sliding_window_pattern"]) == (1024, 6)
+
+
+def test_a_norm_with_weights_goes_before_the_turn():
+    q, k = drawn(2, 3, 8)
+    plain = nn.RMSNorm(8, elementwise_affine=False).double()
+    weighted = nn.RMSNorm(8).double()
+    weighted.weight.data = torch.linspace(0.5, 2, 8).double()
+
+    def scores(start, norm, *, first):
+        ids = range(start, start + 3)
+        q_, k_ = (turned(norm(x), ids) if first else norm(turned(x, ids)) for x in (q, k))
+        return q_ @ k_.mT
+
+    close = dict(rtol=0, atol=1e-5)
+    torch.testing.assert_close(scores(0, plain, first=True), scores(0, plain, first=False), **close)
+    torch.testing.assert_close(
+        scores(0, weighted, first=True), scores(50, weighted, first=True), **close
+    )
+    behind = scores(0, weighted, first=False), scores(50, weighted, first=False)
+    assert not torch.allclose(*behind, atol=0.01)
+
+
+def test_alternating_axes_are_halves_in_other_seats():
+    ids = torch.stack([torch.arange(6) // 3, torch.arange(6) % 3])
+    spectrum = inv_freq(8)  # one spectrum for each axis: four pairs of rows, four of columns
+    q, k = drawn(2, 6, 16)
+    seats = torch.arange(8).reshape(2, 4).T.flatten()  # row, column, row, column, ...
+    tables = axial_cos_sin(ids, torch.cat([spectrum, spectrum]), sections=[4, 4])
+    mixed = [table[..., seats] for table in tables]
+    dimensions = torch.cat([seats, seats + 8])  # both numbers of a pair, in halves
+
+    def scores(x, y, cos, sin):
+        return (
+            apply_rotary(x, cos, sin, layout="half") @ apply_rotary(y, cos, sin, layout="half").mT
+        )
+
+    halves = scores(q, k, *tables)
+    torch.testing.assert_close(
+        scores(q[:, dimensions], k[:, dimensions], *mixed), halves, rtol=0, atol=1e-5
+    )
+    assert not torch.allclose(scores(q, k, *mixed), halves, atol=0.01)
+
+
+def test_qwen3_vl_interleaves_axes_and_turns_halves():
+    from transformers.models.qwen3_vl import modeling_qwen3_vl as qwen
+
+    assert axis_of_pairs([4, 2, 2], order="interleaved") == [0, 1, 2, 0, 1, 2, 0, 0]
+    assert qwen.rotate_half(torch.arange(4.0)).tolist() == [-2, -3, 0, 1]
+    x = drawn(1, 1, 8)
+    cos, sin = cos_sin([5], inv_freq(8), dtype=torch.float64)
+    q, _ = qwen.apply_rotary_pos_emb(
+        x[None], x[None], *(torch.cat([t, t], -1)[None] for t in (cos, sin))
+    )
+    torch.testing.assert_close(q[0], apply_rotary(x, cos, sin, layout="half"))
+
+
+def test_tables_of_8192_positions_take_4_mib():
+    cos, sin = cos_sin(range(8192), inv_freq(128))
+    assert cos.nbytes + sin.nbytes == 4 * 2**20
+
+
+def test_plain_distances_do_not_tell_before_from_after():
+    x = drawn(2, 5, 8)
+    read = lambda order: attend(Alibi(2), *[x[:, order]] * 3)[0][:, order]  # noqa: E731
+    torch.testing.assert_close(read([4, 3, 2, 1, 0]), read([0, 1, 2, 3, 4]))
+    assert not torch.allclose(read([1, 0, 2, 3, 4]), read([0, 1, 2, 3, 4]), atol=0.01)
