@@ -20,7 +20,7 @@ from sphinx.util import logging
 
 from ropebook import palette
 from ropebook.exercises import RUN_SOLUTIONS
-from ropebook.site import folds, widgets
+from ropebook.site import folds, sections, widgets
 
 PLOTLY_MIME = "application/vnd.plotly.v1+json"
 logger = logging.getLogger(__name__)
@@ -187,6 +187,7 @@ def setup(app):
     app.connect("config-inited", _drop_thebe)
     app.connect("config-inited", _place_tools)
     folds.setup(app)
+    sections.setup(app)
     widgets.setup(app)
     app.connect("doctree-read", _color_formulae)
     app.connect("html-page-context", _name_citations)
