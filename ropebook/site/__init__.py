@@ -20,7 +20,7 @@ from sphinx.util import logging
 
 from ropebook import palette
 from ropebook.exercises import RUN_SOLUTIONS
-from ropebook.site import folds, glossary, marks, widgets
+from ropebook.site import folds, glossary, marks, sections, widgets
 
 PLOTLY_MIME = "application/vnd.plotly.v1+json"
 logger = logging.getLogger(__name__)
@@ -189,6 +189,7 @@ def setup(app):
     app.connect("config-inited", _place_tools)
     folds.setup(app)
     glossary.setup(app)
+    sections.setup(app)
     widgets.setup(app)
     marks.setup(app)
     app.connect("doctree-read", _color_formulae)

@@ -6,6 +6,7 @@ import re
 import threading
 from dataclasses import dataclass
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import quote
 
 import pytest
 from browser import FRAMES, PHONE, WIDE, listen, open_page, settle_down, widgets_of
@@ -295,22 +296,62 @@ def test_every_built_page_is_visited(built_book):
 # ---- search, failure --------------------------------------------------------------------------
 
 
-def test_search_finds_the_chapter(built_book, chromium):
+def test_search_finds_the_section(built_book, chromium):
     context = chromium.new_context(offline=True, viewport={"width": 1280, "height": 900})
     try:
         page, log = open_page(context, (built_book / "index.html").as_uri())
         page.locator("button.search-button-field:visible").first.click()
-        page.locator("input[name=q]:visible").fill("relativity")
+        page.locator("input[name=q]:visible").fill("why 10 000?")
         page.keyboard.press("Enter")
-        page.wait_for_url("**/search.html?q=relativity*")
-        # The results arrive one by one, and what is pressed before the last moves away.
-        page.locator("#search-results").get_by_text("Search finished").wait_for()
-        page.locator("#search-results a[href*='two_dimensions']").first.press("Enter")
-        page.wait_for_url("**/two_dimensions.html*")
-        assert "dimensions" in page.locator("article h1").inner_text()
+        page.wait_for_url("**/search.html?q=why*")
+        page.locator(".rope-found").wait_for()
+        page.locator(".rope-results a").first.press("Enter")
+        page.wait_for_url("**/distance.html#why-10-000")
+        assert "Distance" in page.locator("article h1").inner_text()
         assert (log.outside(), log.failed, log.complaints) == ([], [], [])
     finally:
         context.close()
+
+
+FOUND = {
+    "GQA": "inside_attention.html#",
+    "10000": "distance.html#why-10-000",
+    "10,000": "distance.html#why-10-000",
+    "interleaved": "implementations.html#",
+    "hands are all there is": "absolute.html#hands-are-all-there-is",
+}
+
+
+@pytest.fixture(scope="module")
+def search_page(built_book, chromium):
+    """Return what the search page says and lists for a query."""
+    context = chromium.new_context(offline=True)
+    page = context.new_page()
+
+    def results(query):
+        page.goto(f"{(built_book / 'search.html').as_uri()}?q={quote(query)}")
+        page.locator(".rope-found").wait_for()
+        links = page.locator(".rope-results a").evaluate_all("all => all.map(a => a.href)")
+        return page.locator(".rope-found").inner_text(), links
+
+    yield results
+    context.close()
+
+
+@pytest.mark.parametrize("query", FOUND)
+def test_search_leads_to_a_section_on_its_first_screen(search_page, query):
+    _, links = search_page(query)
+    assert any(FOUND[query] in link for link in links[:6]), links[:6]
+
+
+def test_search_says_when_not_all_or_none_of_the_words_are_there(search_page):
+    assert search_page("zweihundert") == ("No section has any of these words.", [])
+    said, links = search_page("interleaved zweihundert")
+    assert "all of these words" in said and links
+    said, links = search_page("")
+    assert said.startswith("Ask for") and links == []
+    _, links = search_page("<b>.*[(")  # what means something to a pattern, or to a page
+    assert links == search_page("b")[1]
 
 
 @pytest.fixture
