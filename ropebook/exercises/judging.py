@@ -7,13 +7,23 @@ An exercise is here what `told()` of its definition returns, the very dictionary
 import re
 from collections.abc import Mapping, Sequence
 
-from ropebook.exercises.language import LanguageError, expression, split
-from ropebook.exercises.meaning import Value, given, near, number, rounded, show, true, value_of
-from ropebook.exercises.program import NO_RETURN, Function, function, result
+from ropebook.exercises.language import LanguageError, expression, free_names, quoted, split
+from ropebook.exercises.meaning import (
+    CONSTANTS,
+    Value,
+    given,
+    near,
+    number,
+    rounded,
+    show,
+    true,
+    value_of,
+)
+from ropebook.exercises.program import Function, function, result
 
 OPEN = "Not answered yet."
 RIGHT = "Right."
-_PLACE = re.compile(r"\{\{|\}\}|\{([^{}]*?)(?::\.(\d)f)?\}")
+PLACE = re.compile(r"\{\{|\}\}|\{([^{}]*?)(?::\.(\d)f)?\}")
 _COUNTS = ("no numbers", "one number", "two numbers", "three numbers", "four numbers")
 _MAY = {
     "number": "Write a number: 0.4, 2/5 or 2*pi/3.",
@@ -26,7 +36,7 @@ _MAY = {
 
 def may(exercise: Mapping) -> str:
     """Return what may be written as an answer."""
-    names = exercise.get("variables") or exercise.get("parameters") or []
+    names = exercise.get("variables") or exercise.get("names") or []
     return _MAY[exercise["kind"]].replace("{names}", ", ".join(names))
 
 
@@ -76,7 +86,7 @@ def filled(text: str, names: Mapping[str, Value]) -> str:
         except LanguageError:
             return "?"
 
-    return _PLACE.sub(value, text)
+    return PLACE.sub(value, text)
 
 
 def holds(rule: str, names: Mapping[str, Value]) -> bool:
@@ -119,7 +129,7 @@ def _number(exercise: Mapping, text: object, where: str = "") -> Value:
 def _judge_number(exercise: Mapping, answer: object) -> tuple[bool, str]:
     if _empty(answer):
         return False, OPEN
-    return _decided(exercise, _number(exercise, answer))
+    return decided(exercise, _number(exercise, answer))
 
 
 def _judge_numbers(exercise: Mapping, answer: Sequence) -> tuple[bool, str]:
@@ -133,7 +143,7 @@ def _judge_numbers(exercise: Mapping, answer: Sequence) -> tuple[bool, str]:
         if _empty(text):
             raise LanguageError(f"{label} is empty. {may(exercise)}")
         found.append(_number(exercise, text, f"{label}: "))
-    return _decided(exercise, found)
+    return decided(exercise, found)
 
 
 def _counted(count: int) -> str:
@@ -157,7 +167,7 @@ def _judge_set(exercise: Mapping, answer: object) -> tuple[bool, str]:
         value = _number(exercise, part)
         if not any(near(value, other) for other in found):
             found.append(value)
-    return _decided(exercise, sorted(found))
+    return decided(exercise, sorted(found))
 
 
 def _judge_expression(exercise: Mapping, answer: object) -> tuple[bool, str]:
@@ -169,10 +179,11 @@ def _judge_expression(exercise: Mapping, answer: object) -> tuple[bool, str]:
         if isinstance(value, bool | list | str):
             raise LanguageError(f"A number is asked for, got {show(value)}. {may(exercise)}")
         found.append(value)
-    return _decided(exercise, found)
+    return decided(exercise, found)
 
 
-def _decided(exercise: Mapping, found: Value) -> tuple[bool, str]:
+def decided(exercise: Mapping, found: Value) -> tuple[bool, str]:
+    """Return the verdict on a value that has been read: a number or a list of them."""
     right, tolerance = exercise["right"], exercise["tolerance"]
     names = names_of(exercise, found, right, {})
     accept = exercise["accept"]
@@ -206,7 +217,7 @@ def _judge_order(exercise: Mapping, answer: Sequence) -> tuple[bool, str]:
     count, found = len(exercise["items"]), list(answer)
     if not all(_index(place, count) for place in found) or sorted(found) != list(range(count)):
         raise LanguageError(f"Put all {count} items into an order, each of them once.")
-    return _decided(exercise, found)
+    return decided(exercise, found)
 
 
 def _judge_task(exercise: Mapping, answer: Mapping) -> tuple[bool, str]:
@@ -227,7 +238,9 @@ def completed(exercise: Mapping, gaps: Sequence[str]) -> Function:
         if _empty(gap):
             raise LanguageError(f"{where}There is nothing here yet. {may(exercise)}")
         try:
-            expression(gap)
+            for name in free_names(gap):
+                if name not in exercise["names"] and name not in CONSTANTS:
+                    raise LanguageError(f"{quoted(name)} is not known here.")
         except LanguageError as error:
             raise LanguageError(f"{where}{error} {may(exercise)}") from None
         code += f"({gap}){piece}"
@@ -284,9 +297,13 @@ def judged_outputs(exercise: Mapping, found: Sequence[Value | Exception]) -> tup
     where = ", ".join(f"{name} = {show(value)}" for name, value in more.items())
     if broken:
         return False, f"For {where}: {value}"
-    if exercise["otherwise"]:
+    if exercise["otherwise"] and _kind(value) == _kind(case["right"]):
         return False, filled(exercise["otherwise"], names)
     return False, f"For {where} it gives {show(value)}, and it should give {show(case['right'])}."
+
+
+def _kind(value: Value) -> str:
+    return "list" if isinstance(value, list) else "text" if isinstance(value, str) else "number"
 
 
 _JUDGES = {
