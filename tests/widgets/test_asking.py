@@ -1,4 +1,4 @@
-"""Every bet, answer box and fill-in of the book: it works by every hand and says what Python does."""
+"""Every bet, answer box, fill-in: answered by every hand, with the verdict that Python gives."""
 
 import json
 
