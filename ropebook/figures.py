@@ -55,8 +55,8 @@ def describe(figure: go.Figure, *, alt: str, caption: str) -> go.Figure:
     for name, text in (("alt", alt), ("caption", caption)):
         if not text.strip():
             raise ValueError(f"{name} must say something, got {text!r}")
-    meta = {**(figure.layout.meta or {}), "alt": alt, "caption": caption}
-    return titles_above(figure.update_layout(template=_TEMPLATE, meta=meta))
+    figure.update_layout(template=_TEMPLATE, meta={"alt": alt, "caption": caption})
+    return titles_above(figure)
 
 
 def draw(

@@ -16,7 +16,7 @@ from ropebook import palette
 HEIGHT = 420  # of a figure that says nothing else
 LINE = 15  # pixels from line to line of a label
 LETTER = 6.6  # pixels of a letter, on average, at the labels' size
-WRAP = 18  # letters after which a label goes on below
+WRAP = 16  # letters after which a label goes on below
 TITLE_ROOM = 24  # pixels of a title above its axis
 _MARGIN = {"t": 36, "b": 48}
 
@@ -26,7 +26,7 @@ def label_ends(figure: go.Figure) -> go.Figure:
 
     Names that would cover each other move apart, by as little as possible, and a thin line leads
     from the end to a name that moved. What is no visible line, such as dots alone, stays in the
-    legend. A page too narrow for names beside the picture shows the legend instead.
+    legend.
 
     Args:
         figure: a figure with one panel.
@@ -70,7 +70,6 @@ def label_ends(figure: go.Figure) -> go.Figure:
     figure.update_layout(
         margin={"r": math.ceil(28 + LETTER * longest), "t": top, "b": bottom},
         showlegend=bool(named),
-        meta={**(figure.layout.meta or {}), "ends": [end[4] for end in ends]},
     )
     return figure
 

@@ -112,24 +112,11 @@
 
   // ---- figures: Plotly is loaded once, when the first figure comes near the screen ---------------
 
-  const NARROW = 480;
-
-  /** Where there is no room for names at the ends of lines, the legend has them (ropebook/labels.py). */
-  function legendForEnds({ data, layout }) {
-    const ends = layout.meta?.ends;
-    if (!ends) return;
-    layout.annotations = layout.annotations.filter(({ name }) => name !== "end");
-    for (const i of ends) data[i].showlegend = true;
-    layout.showlegend = true;
-    layout.margin.r = 16;
-  }
-
   /** The figure in the page's font and in its colors as they now are: `var(--rope-q)` becomes a color. */
-  function themed(text, family, width) {
+  function themed(text, family) {
     const style = getComputedStyle(root);
     const color = (_, name) => style.getPropertyValue(name).trim();
     const { data, layout } = JSON.parse(text.replace(/var\((--rope-[a-z-]+)\)/g, color));
-    if (width < NARROW) legendForEnds({ data, layout });
     return { data, layout: { ...layout, font: { family, ...layout.font } } };
   }
 
@@ -140,7 +127,7 @@
       const family = getComputedStyle(document.body).fontFamily;
       // Plotly measures its text, so the font must be there before the figure.
       await Promise.all([loadScript("plotly.min.js"), document.fonts.load(`1em ${family}`)]);
-      const { data, layout } = themed(text, family, plot.clientWidth);
+      const { data, layout } = themed(text, family);
       await Plotly.react(plot, data, layout, { responsive: true, displayModeBar: false });
       figure.dataset.drawn = root.dataset.theme;
     } catch (error) {

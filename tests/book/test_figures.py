@@ -27,7 +27,6 @@ def test_words_travel_with_the_figure():
     figure = figures.change_by_shift([1], {"a": [1.0], "b": [1.0], "c": [1.0]})
     described = figures.describe(figure, alt="what it shows", caption="what to see")
     assert described.to_dict()["layout"]["meta"] == {
-        "ends": [0, 1, 2],
         "alt": "what it shows",
         "caption": "what to see",
     }
@@ -130,7 +129,7 @@ def test_names_that_need_two_lines_have_room_for_two():
         figures.draw(figure, [0, 1], [0, 1], name, "q")
     figures.label_ends(figure)
     two, one = sorted(places(figure), key=lambda text: -len(text))
-    assert two == "the smallest base<br>that holds,<br>d\u00a0=\u00a0128"
+    assert two == "the smallest<br>base that holds,<br>d\u00a0=\u00a0128"
     assert abs(places(figure)[two] - places(figure)[one]) >= 2 * labels.LINE
 
 
