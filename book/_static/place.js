@@ -29,10 +29,12 @@
   function markLine(now) {
     for (const { line } of lines) {
       line.classList.remove("active");
+      line.parentElement.classList.remove("active"); // by which the theme shows the lines below it
       line.removeAttribute("aria-current");
     }
     now.line.setAttribute("aria-current", "location");
     for (let item = now.line.closest("li"); item; item = item.parentElement.closest("li")) {
+      item.classList.add("active");
       item.querySelector(":scope > a").classList.add("active");
     }
   }

@@ -20,14 +20,13 @@
 
   const folds = () => all("details.rope-deeper");
 
-  /** Open every fold that a node stands in, and the one of which it is the section. */
+  /** Open every fold that a node stands in, and the one of which it is the section, if any is there. */
   function openAround(node) {
     const own = node.matches("section") ? node.querySelector(":scope > details.rope-deeper") : null;
-    const closed = [own];
-    for (let up = node; up; up = up.parentElement) if (up.matches("details")) closed.push(up);
-    const opened = closed.filter((fold) => fold && !fold.open);
-    for (const fold of opened) fold.open = true;
-    return opened.length > 0;
+    const around = own ? [own] : [];
+    for (let up = node; up; up = up.parentElement) if (up.matches("details")) around.push(up);
+    for (const fold of around) fold.open = true;
+    return around.length > 0;
   }
 
   function placeOf(hash) {

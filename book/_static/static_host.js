@@ -3,7 +3,6 @@
 (() => {
   "use strict";
 
-  const root = document.documentElement;
   const STATIC = new URL(".", document.currentScript.src);
 
   // ---- widgets: each view is mounted from the state that the executed notebook stored, and from
@@ -110,53 +109,6 @@
     }
   }
 
-  // ---- figures: Plotly is loaded once, when the first figure comes near the screen ---------------
-
-  /** The figure in the page's font and in its colors as they now are: `var(--rope-q)` becomes a color. */
-  function themed(text, family) {
-    const style = getComputedStyle(root);
-    const color = (_, name) => style.getPropertyValue(name).trim();
-    const { data, layout } = JSON.parse(text.replace(/var\((--rope-[a-z-]+)\)/g, color));
-    return { data, layout: { ...layout, font: { family, ...layout.font } } };
-  }
-
-  async function drawFigure(figure) {
-    const plot = figure.querySelector(".rope-plot");
-    const text = figure.querySelector("script").textContent;
-    try {
-      const family = getComputedStyle(document.body).fontFamily;
-      // Plotly measures its text, so the font must be there before the figure.
-      await Promise.all([loadScript("plotly.min.js"), document.fonts.load(`1em ${family}`)]);
-      const { data, layout } = themed(text, family);
-      await Plotly.react(plot, data, layout, { responsive: true, displayModeBar: false });
-      figure.dataset.drawn = root.dataset.theme;
-    } catch (error) {
-      plot.setAttribute("role", "alert");
-      plot.textContent = `This figure could not be drawn: ${error.message}`;
-      console.error(error);
-    }
-  }
-
-  function drawFigures() {
-    const figures = [...document.querySelectorAll("figure.rope-figure")];
-    const nearScreen = new IntersectionObserver(
-      (entries) => {
-        for (const { isIntersecting, target } of entries) {
-          if (!isIntersecting) continue;
-          nearScreen.unobserve(target);
-          drawFigure(target);
-        }
-      },
-      { rootMargin: "800px" },
-    );
-    figures.forEach((figure) => nearScreen.observe(figure));
-    new MutationObserver(() => {
-      figures
-        .filter((figure) => figure.dataset.drawn && figure.dataset.drawn !== root.dataset.theme)
-        .forEach(drawFigure);
-    }).observe(root, { attributes: true, attributeFilter: ["data-theme"] });
-  }
-
   // ---- wide formulas and tables scroll in their own box: the keyboard must reach that box ---------
 
   async function letKeyboardScroll() {
@@ -178,6 +130,5 @@
   }
 
   mountWidgets();
-  drawFigures();
   window.addEventListener("load", letKeyboardScroll);
 })();

@@ -2,8 +2,7 @@
 
 It draws Plotly figures from JSON with one shared script, colors formulae by the palette, brings the
 fonts, and takes thebe (which needs a server) out of every page; `folds` and `widgets` are beside
-it. `book/_static/static_host.js` and `reading.js` are the other half: they run in the reader's
-browser.
+it. The scripts in `book/_static` are the other half: they run in the reader's browser.
 """
 
 import html

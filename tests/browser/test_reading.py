@@ -125,7 +125,7 @@ def test_a_link_of_the_page_itself_opens_the_fold_each_time(reader):
     page.evaluate("location.hash = '#inner-place'")
     seen(page, "#inner-place")
     page.evaluate("location.hash = '#alpha'")
-    page.get_by_role("button", name="Close all").click()
+    fold_of(page, "fold").locator("> summary").evaluate("(summary) => summary.click()")
     page.go_back()
     seen(page, "#inner-place")
 
@@ -193,15 +193,20 @@ def test_code_is_hidden_and_shown_where_nothing_is_kept(reader, chromium, pages,
         context.close()
 
 
-def test_without_javascript_code_is_shown_and_folds_open(reader):
-    page = reader("one.html", java_script_enabled=False)
-    assert shown_code(page) == ["bare = 1", "lesson = 2", "silent = 5"]
-    expect(page.locator(".rope-tool").first).to_be_hidden()
-    fold_of(page, "fold").locator("> summary").click()
-    expect(page.locator("#inner-place")).to_be_visible()
-    term = page.locator("a.rope-term").first
-    expect(term).to_have_attribute("href", "glossary.html#softmax")
-    expect(page.locator(".rope-definition").first).to_be_hidden()
+def test_without_javascript_code_is_shown_folds_open_and_terms_are_links(chromium, pages):
+    context = chromium.new_context(offline=True, java_script_enabled=False)
+    try:
+        page = context.new_page()
+        page.goto((pages / "one.html").as_uri())
+        assert shown_code(page) == ["bare = 1", "lesson = 2", "silent = 5"]
+        expect(page.locator(".rope-tool").first).to_be_hidden()
+        fold_of(page, "fold").locator("> summary").click()
+        expect(page.locator("#inner-place")).to_be_visible()
+        term = page.locator("a.rope-term").first
+        expect(term).to_have_attribute("href", "glossary.html#softmax")
+        expect(page.locator(".rope-definition").first).to_be_hidden()
+    finally:
+        context.close()
 
 
 # ---- where the reader is ----------------------------------------------------------------------
@@ -360,6 +365,24 @@ def test_on_paper_folds_are_open_and_figures_drawn_and_afterwards_all_is_as_befo
     assert shown_code(page) == ["lesson = 2"], "what is shown is printed"
     for selector in (".rope-tools", ".rope-continue", ".rope-progress"):
         assert page.locator(f"{selector}:visible").count() == 0
+
+
+@pytest.mark.parametrize("way", ["key", "button"])
+def test_who_prints_from_the_page_gets_its_figures(reader, way):
+    page = reader("one.html")
+    page.evaluate(
+        """() => {
+          window.drawn = [];
+          const figures = () => document.querySelectorAll("figure .main-svg").length;
+          window.print = () => window.drawn.push(figures());
+        }"""
+    )
+    if way == "key":
+        page.keyboard.press("Control+p")
+    else:
+        page.locator(".btn-download-pdf-button").evaluate("(button) => button.click()")
+    page.wait_for_function("drawn.length > 0")
+    assert page.evaluate("drawn.every(Boolean) && drawn.length === 1")
 
 
 # ---- the build --------------------------------------------------------------------------------
