@@ -105,7 +105,8 @@ def test_pages_of_markdown_are_read_too(tmp_path):
 
 
 def test_prose_is_counted_without_code_formulas_and_addresses():
-    text = "Say *it*:\n```python\nnot this\n```\n[a link](not/this.md), $x + y$ and `inv_freq` <!-- no -->"
+    text = "Say *it*:\n```python\nnot this\n```\n[a link](not/this.md), $x + y$ and `inv_freq`"
+    text += " <!-- no -->"
     assert count_prose(text) == Counter({"words": 6, "inline formulas": 1})
     shown = "$$\na &= b \\\\\n&= c\n$$\n\\begin{align*}a\\\\b\\\\c\\end{align*}"
     assert count_prose(shown) == Counter({"displayed lines": 5})
