@@ -18,7 +18,7 @@ FLOORS = [
     ["ropebook.__init__", "ropebook.palette", "ropebook.symbolic"],
     ["ropebook"],  # figures, fonts
     ["ropebook.widgets", "ropebook.exercises", "ropebook.experiments"],
-    ["ropebook.site"],
+    ["ropebook.site", "ropebook.reading"],
 ]
 # Rooms beside each other that know nothing of one another.
 APART = ["ropebook.widgets", "ropebook.exercises", "ropebook.experiments", "ropebook.figures"]
