@@ -192,7 +192,9 @@ function lampRow(words, { show }) {
       { class: "rope-lamps-text" },
       html("span", { class: "rope-lamps-name" }, words.tests[name]),
     );
-    text.append(html("span", { class: "rope-lamps-said" }, state, " · ", off));
+    text.append(
+      html("span", { class: "rope-lamps-said" }, state, html("span", { class: "rope-lamps-dot" }, " · "), off),
+    );
     return { name, state, node: html("li", { class: "rope-lamp" }, bulb, text) };
   });
   return {
