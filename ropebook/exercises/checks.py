@@ -41,9 +41,9 @@ define(
             Hint(255, "255 has eight bits, all ones. All eight are kept."),
             Hint(129, "129 has eight bits, 10000001. All eight are kept."),
             Hint(
-                1000,
-                "That one is exact: it ends in zeros, which cost nothing.",
-                when="a <= 1024 and a > 257 and a / 8 == round(a / 8)",
+                259,
+                "There is a smaller one. Just beyond the answer every second number is exact.",
+                when="a > 257",
             ),
         ),
         otherwise="Write positions in binary. When do eight bits no longer suffice?",

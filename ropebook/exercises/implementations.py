@@ -22,8 +22,8 @@ define(
         options=(
             Option(
                 "Nothing. A score is a sum, and a sum does not care about order.",
-                said="The order of the sum does not matter. But which numbers turned <i>together</i> "
-                "before it does.",
+                said="The order of the sum does not matter. But which numbers turned "
+                "<i>together</i> before it does.",
             ),
             Option(
                 "They no longer depend on the distance alone: positions become noise.",
