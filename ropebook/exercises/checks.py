@@ -77,7 +77,8 @@ define(
         question="The speed of each hand, fastest first, in radians per token. A wrong exponent "
         "here passes every law of turns. Fill the gap.",
         code="""def speeds(d, base):
-    return [base ** (<<-2 * i / d>>) for i in range(d // 2)]
+    pairs = range(d // 2)
+    return [base ** (<<-2 * i / d>>) for i in pairs]
 """,
         cases=((2, 10000), (4, 100), (8, 10000), (128, 500000)),
         hints=(
@@ -91,6 +92,34 @@ define(
         ),
         solution="From 1 down to nearly 1 / base, in equal ratios: the exponent goes from 0 "
         "towards -1.",
+    ),
+    Answer(
+        "fluent and wrong",
+        kind="choice",
+        question="A program writes well for one reader. With eight readers at once, seven get "
+        "fluent nonsense. Which of the eight tests of the picture would have noticed?",
+        options=(
+            Option(
+                "pushed on by 7",
+                said="It reads one text, twice, and compares the scores. With one text nothing is "
+                "wrong here.",
+            ),
+            Option(
+                "step after a cache",
+                said="Nearly: the bug sat in that step. But the test reads one text, and in the "
+                "first of several nothing was wrong.",
+            ),
+            Option(
+                "the original's output",
+                said="Only for a batch of several texts, read word by word. The test reads one.",
+            ),
+            Option(
+                "None of them.",
+                said="All eight read one text. A test sees what it calls: several texts, at "
+                "different places, want a test of their own.",
+                right=True,
+            ),
+        ),
     ),
     Task(
         "hide a bug",

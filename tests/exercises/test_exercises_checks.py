@@ -21,6 +21,7 @@ RIGHT = [
     ("speeds of the hands", "-2 * i / d"),
     ("speeds of the hands", "-i / (d // 2)"),
     ("speeds of the hands", lambda d, base: inv_freq(d, base)),
+    ("fluent and wrong", 3),
     ("hide a bug", ALL_OFF | {"q_sign": True, "k_sign": True}),
     ("hide a bug", ALL_OFF | {"q_seat": True, "k_seat": True}),
 ]
@@ -39,6 +40,9 @@ WRONG = [
     ("speeds of the hands", "-2 * (i + 1) / d", "count pairs from 1"),
     ("speeds of the hands", "2 * i / d", "They must get slower"),
     ("speeds of the hands", "0", "all hands turn alike"),
+    ("fluent and wrong", 0, "With one text"),
+    ("fluent and wrong", 1, "the first of several"),
+    ("fluent and wrong", 2, "The test reads one"),
     ("hide a bug", ALL_OFF | {"q_sign": True, "k_seat": True}, ""),
     ("hide a bug", ALL_OFF | {"q_sign": True, "k_sign": True, "early": True}, ""),
 ]

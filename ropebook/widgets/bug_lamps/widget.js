@@ -35,7 +35,7 @@ const WORDS = {
       far: "pushed on by 10,000",
       original: "the original’s output",
     },
-    off: "off by",
+    off: "off",
     state: { lit: "notices", dark: "silent" },
     stops: { signs: "both turn backward", seats: "wrong seats for both", none: "no bug", reset: "reset" },
     vectors: { name: "hands of", q: "q", k: "k", v: "v" },
