@@ -77,8 +77,10 @@ define(
         question="The speed of each hand, fastest first, in radians per token. A wrong exponent "
         "here passes every law of turns. Fill the gap.",
         code="""def speeds(d, base):
-    pairs = range(d // 2)
-    return [base ** (<<-2 * i / d>>) for i in pairs]
+    found = []
+    for i in range(d // 2):
+        found += [base ** (<<-2 * i / d>>)]
+    return found
 """,
         cases=((2, 10000), (4, 100), (8, 10000), (128, 500000)),
         hints=(

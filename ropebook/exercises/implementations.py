@@ -68,10 +68,11 @@ define(
         "<code>sin</code> hold one number per pair. Fill the gaps.",
         code="""def turn_halves(x, cos, sin):
     half = len(x) // 2
-    pairs = range(half)
-    a = [x[i] * cos[i] - <<x[i + half] * sin[i]>> for i in pairs]
-    b = [x[i] * sin[i] + <<x[i + half] * cos[i]>> for i in pairs]
-    return a + b
+    firsts, seconds = [], []
+    for i in range(half):
+        firsts += [x[i] * cos[i] - <<x[i + half] * sin[i]>>]
+        seconds += [x[i] * sin[i] + <<x[i + half] * cos[i]>>]
+    return firsts + seconds
 """,
         cases=(
             ((1.0, 2.0, 3.0, 4.0), (0.0, 1.0), (1.0, 0.0)),

@@ -15,7 +15,7 @@ const WORDS = {
       q_seat: "q: wrong seats",
       k_sign: "k turns backward",
       k_seat: "k: wrong seats",
-      cosines: "cosines doubled wrongly",
+      cosines: "two angles in a pair",
       exponent: "exponent i/d, not 2i/d",
       width: "half of the head turns",
       rounded: "positions in 16 bits",
