@@ -1,16 +1,169 @@
 """Checkers of the chapter Implementations."""
 
-from collections.abc import Iterable
-
 import torch
 
 from ropebook.exercises.base import NO_RETURN, close, exercise
+from ropebook.exercises.definitions import Answer, Bet, FillIn, Hint, Option, define
 from ropelib import reference
 from ropelib.diagnosis import diagnose
 from ropelib.frequencies import inv_freq
 from ropelib.rotation import convert_layout, cos_sin
 
 _WORDS = ("interleaved", "half", "neither")
+
+
+define(
+    Bet(
+        "another seating",
+        question="A head has 8 dimensions, and so four pairs. Two seatings are in use. "
+        "<b>Interleaved</b>: neighbors, (0, 1), (2, 3), (4, 5), (6, 7). <b>Half</b>: one from each "
+        "half, (0, 4), (1, 5), (2, 6), (3, 7). A model was trained with the first. The code that "
+        "runs it uses the second, for queries and keys alike. What happens to the scores?",
+        options=(
+            Option(
+                "Nothing. A score is a sum, and a sum does not care about order.",
+                said="The order of the sum does not matter. But which numbers turned "
+                "<i>together</i> before it does.",
+            ),
+            Option(
+                "They no longer depend on the distance alone: positions become noise.",
+                said="That happens when q and k sit differently. Here both sit alike, and what "
+                "turns q by some angle turns k by the same.",
+            ),
+            Option(
+                "They depend on the distance alone, as they should, and are wrong.",
+                said="It is a right rotation, for other weights: strangers turn together.",
+                right=True,
+            ),
+        ),
+    ),
+    Answer(
+        "the partner's seat",
+        kind="numbers",
+        question="A head has 128 dimensions, numbered from 0. With whom does dimension 5 turn?",
+        labels=("interleaved", "half"),
+        right=(4, 69),
+        hints=(
+            Hint(
+                (6, 69),
+                "Interleaved: the pairs are (0, 1), (2, 3), (4, 5). Is 5 a first or a second?",
+                when="a[0] == 6",
+            ),
+            Hint(
+                (4, 68),
+                "Half: the partner stands half a head further on. How long is half a head?",
+                when="a[0] == 4 and 60 < a[1] and a[1] < 75",
+            ),
+            Hint(
+                (69, 4),
+                "Those are the two partners, in the other order.",
+            ),
+        ),
+        otherwise="Interleaved pairs are neighbors; in halves, i goes with i + d/2.",
+        solution="Neighbors: (4, 5). Halves: (5, 5 + 64).",
+    ),
+    FillIn(
+        "a turn in halves",
+        question="One vector, the layout half, without any library: <code>cos</code> and "
+        "<code>sin</code> hold one number per pair. Fill the gaps.",
+        code="""def turn_halves(x, cos, sin):
+    half = len(x) // 2
+    firsts, seconds = [], []
+    for i in range(half):
+        firsts += [x[i] * cos[i] - <<x[i + half] * sin[i]>>]
+        seconds += [x[i] * sin[i] + <<x[i + half] * cos[i]>>]
+    return firsts + seconds
+""",
+        cases=(
+            ((1.0, 2.0, 3.0, 4.0), (0.0, 1.0), (1.0, 0.0)),
+            ((0.5, -1.0, 2.0, 0.25, 1.5, -2.0), (0.6, 0.8, 0.28), (0.8, 0.6, 0.96)),
+        ),
+        hints=(
+            Hint(
+                ("x[i + 1] * sin[i]", "x[i + 1] * cos[i]"),
+                "That takes the neighbor. In halves the partner stands half a head further on.",
+            ),
+            Hint(
+                ("x[i + half] * cos[i]", "x[i + half] * sin[i]"),
+                "The length does not stay. A turn by a quarter takes (x, y) to (-y, x): which of "
+                "cosine and sine is 1 there?",
+            ),
+        ),
+        solution="The first of a pair becomes x cos - y sin, the second x sin + y cos, and the "
+        "partner of i is i + half.",
+    ),
+    Answer(
+        "the rows of a head",
+        kind="order",
+        question="One head of 6 rows of W<sub>q</sub>, trained with neighbors as pairs. In which "
+        "order must the rows stand for code that pairs halves?",
+        items=("row 0", "row 1", "row 2", "row 3", "row 4", "row 5"),
+        right=(0, 2, 4, 1, 3, 5),
+        hints=(
+            Hint((0, 1, 2, 3, 4, 5), "Nobody has moved: row 0 would turn with row 3."),
+            Hint(
+                (0, 3, 1, 4, 2, 5),
+                "That is the way back, from halves to neighbors.",
+            ),
+            Hint((1, 3, 5, 0, 2, 4), "The partners are right, but each second now leads its pair."),
+        ),
+        otherwise="The code turns seats (0, 3), (1, 4), (2, 5). Who were pairs in training?",
+        solution="First all the firsts, then all the seconds.",
+    ),
+    Answer(
+        "name the mistake",
+        kind="choice",
+        question="You moved a model to another program. Pushing the text on changes no score. The "
+        "scores of words with themselves are right. All others are wrong. What happened?",
+        options=(
+            Option(
+                "q and k are turned in different layouts.",
+                said="Then pushing the text on would move the scores.",
+            ),
+            Option(
+                "The rows of W<sub>q</sub> were converted, those of W<sub>k</sub> not.",
+                said="Then numbers that do not belong together meet, even at distance 0.",
+            ),
+            Option(
+                "No row was converted.",
+                said="At distance 0 nobody turns against anybody, so nothing is wrong there.",
+                right=True,
+            ),
+        ),
+    ),
+    Answer(
+        "which offset",
+        kind="numbers",
+        question="A prompt of 12 tokens has been read at offset 0. Then tokens are generated one "
+        "by one, each written into the cache when it is read. (a) At which offset is the third "
+        "generated token rotated? (b) After it, to save memory, all but the last 8 rows, which "
+        "stay rotated as they are, are thrown out of the cache. At which offset is the fourth "
+        "generated token rotated?",
+        labels=("a", "b"),
+        right=(14, 15),
+        hints=(
+            Hint(
+                (15, 16),
+                "(a): positions begin at 0. Which one has the last token of the prompt?",
+                when="a[0] == 15",
+            ),
+            Hint(
+                (2, 3),
+                "(a): that counts the generated tokens only. The prompt comes before them.",
+                when="a[0] in [0, 2, 3]",
+            ),
+            Hint((12, 13), "(a): the offset is how many tokens came before.", when="a[0] != 14"),
+            Hint(
+                (14, 8),
+                "(b): that is the number of rows. How many tokens have come before, kept or not?",
+                when="a[1] in [7, 8, 9]",
+            ),
+        ),
+        otherwise="(b): forgetting a row does not move the tokens that follow.",
+        solution="The prompt has positions 0 to 11, the generated tokens 12, 13, 14, 15. What is "
+        "forgotten has still been there: rows are not positions.",
+    ),
+)
 
 
 @exercise("name the layout")
@@ -121,27 +274,6 @@ def _convert_back(answer):
 def _rows(heads: int, head_dim: int, source: str, target: str) -> torch.Tensor:
     numbers = torch.arange(heads * head_dim).view(heads, head_dim)
     return convert_layout(numbers, source=source, target=target).flatten()
-
-
-@exercise("which offset")
-def _which_offset(answer):
-    if not isinstance(answer, Iterable):
-        return "Give two numbers, such as (3, 4)."
-    numbers = [float(number) for number in answer]
-    if len(numbers) != 2:
-        return f"Give two numbers, one for (a) and one for (b); you gave {len(numbers)}."
-    a, b = numbers
-    if a == 15:
-        return "(a): positions begin at 0. Which one has the last token of the prompt?"
-    if a in (0, 2, 3):
-        return "(a): that counts the generated tokens only. The prompt comes before them."
-    if a != 14:
-        return "(a): the offset is how many tokens came before."
-    if b in (8, 7, 9):
-        return "(b): that is the number of rows. How many tokens have come before, kept or not?"
-    if b != 15:
-        return "(b): forgetting a row does not move the tokens that follow."
-    return None
 
 
 @exercise("the way back")

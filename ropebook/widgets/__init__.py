@@ -5,6 +5,7 @@ from ropebook.widgets.asking import Asking
 from ropebook.widgets.base import RopeWidget
 from ropebook.widgets.bet_cards.widget import BetCards
 from ropebook.widgets.bias_explorer.widget import BiasExplorer
+from ropebook.widgets.bug_lamps.widget import BugLamps
 from ropebook.widgets.complex_product.widget import ComplexProduct
 from ropebook.widgets.config_inspector.widget import ConfigInspector
 from ropebook.widgets.distance_curve.widget import DistanceCurve
@@ -23,6 +24,7 @@ __all__ = [
     "Asking",
     "BetCards",
     "BiasExplorer",
+    "BugLamps",
     "ComplexProduct",
     "ConfigInspector",
     "DistanceCurve",

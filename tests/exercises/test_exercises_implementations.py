@@ -1,5 +1,7 @@
 """The exercises of Implementations: right in any form, each misconception by its name."""
 
+import re
+
 import numpy as np
 import pytest
 import torch
@@ -61,6 +63,11 @@ RIGHT = [
     ("which offset", [14.0, 15.0]),
     ("which offset", torch.tensor([14, 15])),
     ("the way back", lambda grad, cos, sin: by_halves(grad, cos, -sin)),
+    ("another seating", 2),
+    ("the partner's seat", (4, 69)),
+    ("a turn in halves", ("x[i + half] * sin[i]", "cos[i] * x[half + i]")),
+    ("the rows of a head", (0, 2, 4, 1, 3, 5)),
+    ("name the mistake", 2),
 ]
 WRONG = [
     ("name the layout", ("half", "interleaved"), "you gave 2"),
@@ -109,8 +116,8 @@ WRONG = [
     ("convert back", convert_the_other_way, "from interleaved to half"),
     ("convert back", lambda w, b, h: (w.flip(0), b), "not where neighbors are looked for"),
     ("convert back", lambda w, b, h: (w.T, b), "must keep its shape"),
-    ("which offset", 14, "Give two numbers"),
-    ("which offset", (14, 15, 16), "you gave 3"),
+    ("which offset", 14, "two numbers, got 1"),
+    ("which offset", (14, 15, 16), "two numbers, got 3"),
     ("which offset", (15, 16), "positions begin at 0"),
     ("which offset", (2, 3), "The prompt comes before them"),
     ("which offset", (12, 13), "how many tokens came before"),
@@ -122,6 +129,21 @@ WRONG = [
     ("the way back", lambda grad, cos, sin: grad, "has yet to pass the rotation"),
     ("the way back", lambda grad, cos, sin: grad.sum(-1), "has the shape of x"),
     ("the way back", lambda grad, cos, sin: 2 * grad, "not the gradient"),
+    ("another seating", 0, "which numbers turned"),
+    ("another seating", 1, "when q and k sit differently"),
+    ("the partner's seat", (6, 69), "a first or a second"),
+    ("the partner's seat", (4, 70), "How long is half a head"),
+    ("the partner's seat", (69, 4), "in the other order"),
+    ("the partner's seat", (3, 8), "i goes with i + d/2"),
+    ("a turn in halves", ("x[i + 1] * sin[i]", "x[i + 1] * cos[i]"), "takes the neighbor"),
+    ("a turn in halves", ("x[i + half] * cos[i]", "x[i + half] * sin[i]"), "which of cosine"),
+    ("a turn in halves", ("0", "0"), "and it should give"),
+    ("the rows of a head", (0, 1, 2, 3, 4, 5), "Nobody has moved"),
+    ("the rows of a head", (0, 3, 1, 4, 2, 5), "the way back"),
+    ("the rows of a head", (1, 3, 5, 0, 2, 4), "each second now leads"),
+    ("the rows of a head", (5, 4, 3, 2, 1, 0), "Who were pairs in training"),
+    ("name the mistake", 0, "would move the scores"),
+    ("name the mistake", 1, "even at distance 0"),
 ]
 NAMES = {name for name, *_ in RIGHT}
 
@@ -138,4 +160,4 @@ def test_an_open_answer_is_open(name):
 def test_hints_never_give_the_answer():
     said = [check(name, answer).message for name, answer, _ in WRONG]
     for message in said:
-        assert "14" not in message and "[0, 2" not in message
+        assert not re.search(r"\b(?:14|69)\b|\[0, 2, 4|\[4, 69", message), message
