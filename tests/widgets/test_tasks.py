@@ -2,6 +2,7 @@
 
 import math
 import random
+import re
 
 import pytest
 
@@ -14,7 +15,6 @@ from scratch import made, widget_classes
 
 from ropebook.exercises import check, judging
 from ropebook.exercises.definitions import DEFINITIONS
-from ropebook.exercises.language import expression, names_in
 from ropebook.widgets import ScoreBuilder, TokenShuffle, base
 
 TASKS = {name: one for name, one in DEFINITIONS.items() if one.kind == "task"}
@@ -23,14 +23,14 @@ MOVES = {
     "arrows together": [("n", "ArrowLeft", 2)],
     "mend the score": [("q_layout", "ArrowRight", 1), ("convert", "Space", 1)],
     "full circle": [("shift", "ArrowRight", 18)],
-    "seven distances": [("encoding", "ArrowLeft", 2), ("clip_distance", "ArrowLeft", 1)],
-    "further away and more alike": [("offset", "ArrowRight", 14)],
+    "seven distances": [("encoding_shaw", "Enter", 1), ("clip_distance", "ArrowLeft", 1)],
+    "further away and more alike": [("offset", "ArrowRight", 12)],
 }
 
 
 def test_every_task_has_the_moves_that_do_it():
     assert set(TASKS) == set(MOVES)
-    assert len({task.widget for task in TASKS.values()}) == len(TASKS) >= 5
+    assert len({task.widget for task in TASKS.values()}) >= 5
 
 
 def press(widget, control, key, times):
@@ -124,7 +124,7 @@ def drawn(widget, random_):
 @pytest.mark.parametrize("name", TASKS)
 def test_the_page_reads_the_rule_as_python_does(name):
     random_, task = random.Random(name), TASKS[name]
-    names = set(names_in(expression(task.done)))
+    names = set(re.findall(r"[A-Za-z_]\w*", task.done))
     states = []
     for _ in range(60):
         widget = drawn(made(task.widget), random_)
