@@ -6,6 +6,7 @@ from collections.abc import Iterable
 import torch
 
 from ropebook.exercises.base import NO_RETURN, close, exercise
+from ropebook.exercises.definitions import Task, define
 from ropelib.encodings import sinusoids
 
 
@@ -162,3 +163,19 @@ def _two_places_ahead(answer):
     if len(ahead) == 1:
         return f"From every place the best key is at n - m = {ahead[0]}."
     return "Where this head looks depends on the place. Which matrix moves all codes alike?"
+
+
+# ---- tasks of the widgets ---------------------------------------------------------------------
+
+define(
+    Task(
+        "further away and more alike",
+        widget="sinusoid_explorer",
+        text="In the Transformer's code, find an offset beyond 16 whose dot product is larger than "
+        "the one at 16.",
+        done="code == 'transformer' and abs(offset) > 16 and "
+        "sum([cos(offset * base ** (-2 * i / model_dim)) for i in range(model_dim // 2)]) > "
+        "sum([cos(16 * base ** (-2 * i / model_dim)) for i in range(model_dim // 2)])",
+        said="It falls in waves: further away may well be more alike.",
+    ),
+)

@@ -3,7 +3,7 @@
 import torch
 
 from ropebook.exercises.base import NO_RETURN, close, exercise
-from ropebook.exercises.definitions import Answer, Bet, FillIn, Hint, Option, define
+from ropebook.exercises.definitions import Answer, Bet, FillIn, Hint, Option, Task, define
 from ropelib import reference
 from ropelib.diagnosis import diagnose
 from ropelib.frequencies import inv_freq
@@ -303,3 +303,16 @@ def _the_way_back(answer):
             return "That is the gradient by the output. It has yet to pass the rotation."
         return f"With d = {head_dim} it is not the gradient that autograd finds for by_halves."
     return None
+
+
+# ---- tasks of the widgets ---------------------------------------------------------------------
+
+define(
+    Task(
+        "mend the score",
+        widget="layout_pairs",
+        text="Put query and key into the layout of halves, and bring back the right score.",
+        done="q_layout == 'half' and k_layout == 'half' and abs(error) < 1e-6",
+        said="The numbers stand where the rotation looks for them.",
+    ),
+)

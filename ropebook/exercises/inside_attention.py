@@ -5,6 +5,7 @@ import math
 import torch
 
 from ropebook.exercises.base import NO_RETURN, close, exercise, vector_of
+from ropebook.exercises.definitions import Task, define
 from ropelib.attention import attend
 from ropelib.embedding import RotaryEmbedding
 from ropelib.encodings import Rotary
@@ -155,3 +156,16 @@ def _count_the_operations(answer):
     }
     fallback = "Vectors per token, pairs in each, operations per pair: multiply."
     return hints.get(round(float(answer)), fallback)
+
+
+# ---- tasks of the widgets ---------------------------------------------------------------------
+
+define(
+    Task(
+        "full circle",
+        widget="value_rotation",
+        text="Let the values be turned, and push the text on until the output is where it began.",
+        done="values == 'turned' and theta > 0 and shift > 0 and change < 0.01",
+        said="Whole turns: from such an output nobody can tell how far the text was pushed.",
+    ),
+)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import torch
 
 from ropebook.exercises.base import NO_RETURN, exercise
+from ropebook.exercises.definitions import Task, define
 from ropelib.encodings import alibi_slopes, t5_bucket
 
 
@@ -220,3 +221,16 @@ def _alibi_in_two_columns(answer):
     ]
     lost = "Multiply a row of the one with a row of the other: it must give slope times (n - m)."
     return next((hint for term, hint in others if same(term)), lost)
+
+
+# ---- tasks of the widgets ---------------------------------------------------------------------
+
+define(
+    Task(
+        "seven distances",
+        widget="bias_explorer",
+        text="Choose Shaw's encoding, and let it tell exactly seven distances apart.",
+        done="encoding == 'shaw' and not causal and different_values == 7",
+        said="Three behind, three ahead, and the place itself.",
+    ),
+)

@@ -6,7 +6,7 @@ import math
 import torch
 
 from ropebook.exercises.base import NO_RETURN, close, exercise, turn
-from ropebook.exercises.definitions import Answer, FillIn, Hint, define
+from ropebook.exercises.definitions import Answer, FillIn, Hint, Task, define
 
 define(
     Answer(
@@ -177,3 +177,16 @@ def _not_a_turn(answer):
     if math.isclose(torch.linalg.det(matrix(1)), 1, rel_tol=1e-6):
         return "It grants the wish, but F(1) has determinant 1: it is a turn, if only by nothing."
     return None
+
+
+# ---- tasks of the widgets ---------------------------------------------------------------------
+
+define(
+    Task(
+        "arrows together",
+        widget="rotation_explorer",
+        text="Move only the key, until both turned arrows point almost the same way.",
+        done="abs(angle_between) < 0.1",
+        said="Now the score is at its height.",
+    ),
+)

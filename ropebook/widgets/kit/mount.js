@@ -31,7 +31,7 @@ export function mount({ words: table, traits, settle, linked, build }) {
       const state = { ...plain, ...widget.derive?.(plain) };
       widget.draw(state, room);
       parts.update(state);
-      task.update(model.get("task"), state);
+      task.update(model.get("task"), { ...state, ...plain });
       if (widget.lesson) lesson.say(widget.lesson(state));
       if (!widget.silent?.(state)) summary.say(lesson.text());
     }

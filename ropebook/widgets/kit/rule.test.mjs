@@ -56,6 +56,39 @@ test("items and functions", () => {
   assert.equal(ruleValue(["call", "abs", [value(-2)]], names), 2);
 });
 
+test("lists made of lists, as Python makes them", () => {
+  const range = (...ends) => ["call", "range", ends.map(value)];
+  assert.deepEqual(ruleValue(range(3), {}), [0, 1, 2]);
+  assert.deepEqual(ruleValue(range(1, 8, 3), {}), [1, 4, 7]);
+  assert.deepEqual(ruleValue(range(3, 1), {}), []);
+  const [i, j] = [name("i"), name("j")];
+  const odd = compare(["chain", i, [["%", value(2)]]], ["==", value(1)]);
+  const square = ["power", i, value(2)];
+  assert.deepEqual(ruleValue(["each", square, [[["i"], range(6), [odd]]]], { i: 99 }), [1, 9, 25]);
+  const loops = [
+    [["i"], range(3), []],
+    [["j"], ["call", "range", [i]], []],
+  ];
+  assert.deepEqual(ruleValue(["each", ["list", [i, j]], loops], {}), [
+    [1, 0],
+    [2, 0],
+    [2, 1],
+  ]);
+  const pairs = [
+    "list",
+    [
+      ["list", [value(1), value(2)]],
+      ["list", [value(3), value(4)]],
+    ],
+  ];
+  assert.deepEqual(ruleValue(["each", ["chain", i, [["*", j]]], [[["i", "j"], pairs, []]]], {}), [2, 12]);
+  assert.equal(ruleValue(["if", odd, value("odd"), value("even")], { i: 4 }), "even");
+  assert.deepEqual(
+    ["any", "all"].map((call) => ruleValue(["call", call, [["list", [odd, value(true)]]]], { i: 4 })),
+    [true, false],
+  );
+});
+
 test("what the state does not have is neither less nor more nor equal", () => {
   for (const sign of ["<", ">", "<=", ">=", "=="]) {
     assert.equal(ruleValue(compare(m, [sign, value(0)]), {}), false, sign);
