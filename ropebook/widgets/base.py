@@ -68,9 +68,14 @@ class RopeWidget(FolderWidget):
     Args:
         task: name of a task of this widget, which the picture shows under its sentence and ticks
             once it is done; None for none.
+        card: what makes a card of the widget, its picture alone over a sentence: the sentence,
+            `says`, and the `title` and address, `to`, of the page that it leads to; None for none.
 
     Raises:
         traitlets.TraitError: there is no such task, or it is one of another widget.
     """
 
     task = TaskTrait()
+    card = traitlets.Dict(
+        None, allow_none=True, key_trait=traitlets.Enum(["says", "title", "to"])
+    ).tag(sync=True)

@@ -344,7 +344,7 @@ function build({ words, model, redraw, lesson, ...tools }) {
   const numbers = numbersOf(words, tools, until);
   const one = detail(numbers.ofPair, html("p", { class: "rope-heading" }, numbers.heading));
   const controls = controlsOf({ words, ...tools }, model.get("presets"), focus);
-  const [dialBox, stripBox] = [html("div", {}, grid.node), div("rope-strip", strip.node)];
+  const [dialBox, stripBox] = [html("div", { "data-card": "" }, grid.node), div("rope-strip", strip.node)];
   lesson.classList.add("rope-lesson-short");
   return {
     node: div(

@@ -1,4 +1,5 @@
 // The frame of every widget: it reads, measures, draws, says and takes down. See README.md.
+import { makeCard } from "./card.js";
 import { announcer, html, widgetRoot } from "./dom.js";
 import { frameScheduler, watch } from "./motion.js";
 import { makeParts } from "./parts.js";
@@ -22,6 +23,8 @@ export function mount({ words: table, traits, settle, linked, build }) {
     const summary = announcer(root);
     const task = makeTask(lesson.node);
     el.append(root);
+    const card = model.get("card");
+    if (card) makeCard(root, card);
     address?.start(root);
 
     // All reading of the layout comes before all writing, or the browser lays the page out twice.

@@ -353,7 +353,7 @@ function build(tools) {
     "rope-frame rope-sinusoid",
     div("rope-row rope-row-first", ...codes),
     box("legend", note, html("p", { class: "rope-sinusoid-scale" }, ...swatch)),
-    box("main", map.node),
+    html("div", { class: "rope-sinusoid-main", "data-card": "" }, map.node),
     div("rope-row rope-sinusoid-stops", ...stops),
     div("rope-controls", ...controls),
     box("side", box("clock", clock.node, makeFacts(tools), dialNote), curveBox),

@@ -397,7 +397,7 @@ function build({ words, model, state, set, redraw, lesson, chooser, buttons, tog
   const [x, y] = [0, 1].map((axis) => show(`pooled_${"xy"[axis]}`, ({ pooled }) => pooled[axis]));
   const [change, pooledChange] = readouts(words.changes);
   const pooled = readout(words.pooled, html("span", {}, "(", x, ", ", y, ")"));
-  const cardBox = div("rope-tokens-cards", cards.node);
+  const cardBox = html("div", { class: "rope-tokens-cards", "data-card": "" }, cards.node);
   const heatBox = div("rope-tokens-picture", html("p", {}, words.titles.heat), heat.node);
   const meanBox = div("rope-tokens-picture", html("p", {}, words.titles.mean), mean);
   const toggled = html("span", { class: "rope-tokens-toggles" }, ...toggles(words.switches));
