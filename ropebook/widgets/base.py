@@ -77,5 +77,5 @@ class RopeWidget(FolderWidget):
 
     task = TaskTrait()
     card = traitlets.Dict(
-        None, allow_none=True, key_trait=traitlets.Enum(["says", "title", "to"])
+        default_value=None, allow_none=True, key_trait=traitlets.Enum(["says", "title", "to"])
     ).tag(sync=True)
