@@ -107,6 +107,7 @@ def spelled(value):
     yield f"  {value!r} ".replace("-", "−")
     yield f"({value!r} * 3) / 3"
     yield f"{value / 2!r} × 2"
+    yield f"{value!r} * 1.004"
     if value == int(value):
         yield f"{int(value)}.0"
         yield f"{2 * int(value)}/2"

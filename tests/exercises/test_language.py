@@ -16,8 +16,8 @@ from ropebook.exercises.language import LanguageError, expression, free_names
 from ropebook.exercises.meaning import near, rounded, show, value_of
 from ropebook.exercises.program import function, result
 
-MANY = settings(max_examples=600, deadline=None)
-FEW = settings(max_examples=12, deadline=None)
+MANY = settings(max_examples=1000, deadline=None)
+FEW = settings(max_examples=15, deadline=None)
 
 _ON_THE_PAGE = """
 const { LanguageError, readExpression, freeNames } = await import("./kit/language.js");
@@ -109,7 +109,7 @@ def reaches_a_bound(tree):
 
 
 @FEW
-@given(st.lists(st.one_of(WELL_FORMED, BROKEN), min_size=20, max_size=40))
+@given(st.lists(st.one_of(WELL_FORMED, BROKEN), min_size=30, max_size=40))
 def test_a_page_says_what_python_says(texts):
     for text, found in zip(texts, on_the_page(texts), strict=True):
         assert found == said(text), text

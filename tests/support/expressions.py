@@ -7,7 +7,7 @@ import re
 
 from hypothesis import strategies as st
 
-NAMES = {"x": 3, "y": -0.5, "n": 7, "q": [1, -2.5, 4], "rows": [[1, 2], [3, 4]], "on": True}
+NAMES = {"x": 3, "y": -0.5, "n": -7, "q": [1, -2.5, 4], "rows": [[1, 2], [3, 4]], "on": True}
 
 
 def _short(found):
@@ -53,12 +53,16 @@ BOUNDS = ("too large", "too long", "nested too deep")
 
 _NUMBERS = st.one_of(
     st.integers(0, 20).map(str),
+    st.integers(-20, -1).map(lambda number: f"({number})"),
     st.sampled_from(["0.5", "1e-3", "2.75", "1e300", "9007199254740992", ".5", "3.", "12345678"]),
 )
-_ATOMS = st.one_of(_NUMBERS, st.sampled_from([*NAMES, "pi", "True", "[]", "'a'"]))
+_ATOMS = st.one_of(
+    _NUMBERS, _NUMBERS, _NUMBERS, st.sampled_from([*NAMES, "pi", "True", "[]", "'a'"])
+)
 
 
 _PATTERNS = [
+    *5 * ["({}) {sign} ({})"],
     *("{} {sign} {}", "({}) {sign} ({})", "-{}", "({}) {compared} {}", "{} < {} <= {}"),
     *("{} and {}", "not {} or {}", "({} if {} else {})", "[{}, {}]", "{list}[{}]"),
     *("q[{at}:{at}:{at}]", "{name}({})", "{name}({}, {})", "[{} for x in {}]"),
@@ -76,7 +80,7 @@ _WORDS = {
 @st.composite
 def well_formed(draw, depth=3):
     """An expression that Python can read too."""
-    if not depth or draw(st.integers(0, 3)) == 0:
+    if not depth or draw(st.integers(0, 5)) == 0:
         return draw(_ATOMS)
 
     def part(match):
