@@ -221,6 +221,7 @@ function build({ words, model, set, commit, playing, lesson, sliders, toggles, b
   const plane = planePicture(words, { maxLength: model.get("max_length"), onMove: commit });
   const curve = curvePicture(words, limit);
   const [planeBox, curveBox] = [plane, curve].map(({ node }) => div("rope-picture", node));
+  planeBox.classList.add("rope-stays");
   const stops = buttons({
     both_move: { label: words.stops.both, play: walk(limit, true) },
     only_k_moves: { label: words.stops.onlyK, play: walk(limit, false) },

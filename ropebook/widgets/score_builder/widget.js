@@ -335,6 +335,7 @@ function build(tools) {
   });
   const box = (name, ...nodes) => div(`rope-builder${name}`, ...nodes);
   const [pictureBox, dialBox] = [box("-picture", curves.node), html("div", {}, clocks.node)];
+  pictureBox.classList.add("rope-stays");
   const note = html("p", { class: "rope-builder-note" }, words.note);
   const heading = html("p", { class: "rope-heading" }, title);
   lesson.classList.add("rope-builder-lesson");
