@@ -11,13 +11,12 @@ from ropebook.exercises.definitions import Answer, Bet, FillIn, Hint, Option, Ta
 define(
     Bet(
         "push both words on",
-        question="In <i>the dog sees the cat</i>, <i>dog</i> stands at position 1 and <i>cat</i> "
-        "at position 4. The query of <i>dog</i> and the key of <i>cat</i> are arrows in the "
-        "plane. Before they are compared, each is turned counterclockwise by the same angle θ "
-        "<b>per position</b>: the query by 1θ, the key by 4θ. Their score is the dot product of "
-        "the two turned arrows. Now somebody writes eight words in front. The query moves to "
-        "position 9, the key to 12, and both arrows point somewhere else. "
-        "<b>What happens to the score?</b>",
+        question="In <i>the dog sees the cat</i>, the query of <i>dog</i> (position 1) and the key "
+        "of <i>cat</i> (position 4) are arrows in the plane. Before they are compared, each is "
+        "turned counterclockwise by the same angle θ <b>per position</b>: the query by 1θ, the key "
+        "by 4θ. Their score is the dot product of the turned arrows. Now somebody writes eight "
+        "words in front: the query moves to position 9, the key to 12, and both arrows point "
+        "somewhere else. <b>What happens to the score?</b>",
         options=(
             Option(
                 "It changes: both arrows did.",
