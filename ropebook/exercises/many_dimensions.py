@@ -139,8 +139,10 @@ define(
         "<code>starts</code> (rad) and <code>inv_freq</code> (rad per token) are lists of equal "
         "length; <code>distance</code> is n − m.",
         code="""def score_of_clocks(amplitudes, starts, inv_freq, distance):
-    clocks = zip(amplitudes, starts, inv_freq)
-    return sum([<<A>> * cos(<<alpha + distance * f>>) for A, alpha, f in clocks])
+    score = 0
+    for A, alpha, f in zip(amplitudes, starts, inv_freq):
+        score = score + <<A>> * cos(<<alpha + distance * f>>)
+    return score
 """,
         cases=(
             ((0.5,), (0.9,), (1.0,), 0),
