@@ -256,3 +256,75 @@ def signed_maps(
     margin = {"l": left, "r": 4, "t": 44, "b": 8 if not tokens else 28}
     height = 52 + len(rows) * (190 if columns == 2 else 150)
     return figure.update_layout(height=height, margin=margin)
+
+
+def plane(
+    arrows: Sequence[tuple[str, Sequence[float], str]],
+    *,
+    x: tuple[float, float],
+    y: tuple[float, float],
+    arcs: Sequence[tuple[str, float, float, float, str]] = (),
+    lines: Sequence[tuple[Sequence[float], Sequence[float], str]] = (),
+    grid: bool = False,
+    height: int = 300,
+) -> go.Figure:
+    """Draw named arrows from the origin of a plane whose two axes have the same unit.
+
+    Args:
+        arrows: per arrow its name, its tip, and the thing whose color it has.
+        x: from where to where the plane is shown, horizontally.
+        y: the same, vertically.
+        arcs: per arc around the origin its name, the angle where it begins and that where it ends
+            (degrees, counterclockwise), its radius, and its thing.
+        lines: per dashed line its two ends and its thing.
+        grid: whether whole numbers have lines; otherwise there is the horizontal axis alone.
+        height: of the figure, in pixels.
+    """
+    figure = go.Figure()
+    for start, end, thing in lines:
+        look = {"color": LIGHT[thing]["mark"], "width": 1.5, "dash": "dash"}
+        along = dict(zip("xy", map(list, zip(start, end, strict=True)), strict=True))
+        figure.add_scatter(**along, mode="lines", line=look, hoverinfo="skip")
+    for name, begin, end, radius, thing in arcs:
+        angles = [math.radians(begin + (end - begin) * step / 24) for step in range(25)]
+        points = [(radius * math.cos(angle), radius * math.sin(angle)) for angle in angles]
+        across, up = ([round(value, 4) for value in values] for values in zip(*points, strict=True))
+        look = {"color": LIGHT[thing]["mark"], "width": 2}
+        figure.add_scatter(x=across, y=up, mode="lines", line=look, hoverinfo="skip")
+        figure.add_annotation(_label(name, (across[16], up[16]), thing))
+    for name, tip, thing in arrows:
+        figure.add_annotation(
+            x=tip[0],
+            y=tip[1],
+            ax=0,
+            ay=0,
+            axref="x",
+            ayref="y",
+            text="",
+            arrowhead=2,
+            arrowwidth=2.5,
+            arrowcolor=LIGHT[thing]["mark"],
+        )
+        figure.add_annotation(_label(name, tip, thing))
+    figure.update_xaxes(range=list(x), constrain="domain", zeroline=grid)
+    figure.update_yaxes(range=list(y), scaleanchor="x")
+    for axis in (figure.layout.xaxis, figure.layout.yaxis):
+        axis.update(dtick=1, showticklabels=False, showgrid=grid)
+    margin = {"l": 8, "r": 8, "t": 8, "b": 8}
+    return figure.update_layout(height=height, margin=margin, showlegend=False)
+
+
+def _label(text: str, point: Sequence[float], thing: str) -> dict:
+    """Return the words at a point, some pixels further from the origin and beside what is there."""
+    length = math.hypot(*point) or 1
+    along, up = point[0] / length, point[1] / length
+    return {
+        "x": point[0],
+        "y": point[1],
+        "xshift": 10 * along,
+        "yshift": 13 * up if abs(up) > 0.2 else 10,  # not on the horizontal axis
+        "xanchor": "left" if along > 0.4 else "right" if along < -0.4 else "center",
+        "text": text,
+        "showarrow": False,
+        "font": {"color": LIGHT[thing]["text"]},
+    }

@@ -3,7 +3,7 @@
 A page is counted from its source: the words of its prose, formulas, lines of code that are shown,
 pictures, and what asks for something to be done. What stands under a heading tagged `deeper` is
 counted apart. The times of a page's head and of the landing page are these numbers, rounded to five
-minutes (`tests/book/test_reading.py`).
+minutes (`tests/book/test_reading_times.py`).
 
 The rates were set by reason and checked against a student who read six whole chapters, every fold
 open, and did every exercise, with a clock (`CLOCKED`): each comes out within a factor of 1.3.
@@ -149,9 +149,9 @@ def _cells(path: Path) -> Iterator[tuple[str, str, set[str]]]:
             if cell["cell_type"] != "markdown":
                 yield "code", source, tags
                 continue
-            for i, part in enumerate(re.split(r"^(?=#{2,} )", source, flags=re.MULTILINE)):
-                if part.strip():
-                    yield "markdown", part, tags if i < 2 and source.startswith(part) else set()
+            # The tag is of the heading that the cell begins with.
+            for i, part in enumerate(_at_headings(source)):
+                yield "markdown", part, set() if i else tags
     else:
         text = re.sub(r"\A---\n.*?\n---\n", "", text, flags=re.DOTALL)
         parts = re.split(
@@ -163,8 +163,20 @@ def _cells(path: Path) -> Iterator[tuple[str, str, set[str]]]:
                     re.findall(r"[\w-]+", (re.match(r":tags: \[(.*)\]", part) or [""] * 2)[1])
                 )
                 yield "code", re.sub(r"^:.*\n", "", part, flags=re.MULTILINE), tags
-            else:
-                yield "markdown", part, set()
+                continue
+            for section in _at_headings(part):
+                attributes = re.match(r"\{([^}\n]*)\}\n", section)
+                deeper = attributes and ".deeper" in attributes[1].split()
+                prose = section[attributes.end() :] if attributes else section
+                yield "markdown", prose, {"deeper"} if deeper else set()
+
+
+def _at_headings(source: str) -> list[str]:
+    """A text cut before each heading, with the attributes that stand above it."""
+    parts = re.split(
+        r"^(?=(?:\{[^}\n]*\}\n)#{2,6} )|(?<!\}\n)^(?=#{2,6} )", source, flags=re.MULTILINE
+    )
+    return [part for part in parts if part.strip()]
 
 
 def count_prose(source: str) -> Counter:
@@ -248,6 +260,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m ropebook.reading", description=main.__doc__)
     parser.add_argument("pages", nargs="*", type=Path, help="notebooks; all of the book otherwise")
     parser.add_argument("--parts", action="store_true", help="what the minutes are made of")
+    parser.add_argument("--write", action="store_true", help="correct the lines that pages state")
     options = parser.parse_args(arguments)
     parts = {"": options.pages} if options.pages else pages()
     print(f"{'':28}{'open':>6}{'deeper':>8}")
@@ -255,6 +268,8 @@ def main(arguments: list[str] | None = None) -> None:
         every = [(path, read(path)) for path in paths]
         for path, times in every:
             first, more = times.minutes
+            if options.write:
+                write(path, times.line)
             note = "" if stated(path) == times.line else f"   must say: {times.line}"
             print(f"{path.stem:28}{first:6.0f}{more:8.0f}{note}")
             for name in RATES if options.parts else ():
@@ -269,6 +284,21 @@ def stated(path: Path) -> str | None:
     """Return the line of a page's head that says how long it takes, if it has the book's form."""
     found = STATED.search(_prose(path))
     return found and found[0]
+
+
+def write(path: Path, line: str) -> None:
+    """Put a line in place of the one that a page states, where it states one in the book's form.
+
+    Args:
+        path: a notebook or a page of Markdown.
+        line: the line that it must have.
+    """
+    old = stated(path)
+    if old and old != line:
+        text = path.read_text("utf-8")
+        if path.suffix == ".ipynb":
+            old, line = (json.dumps(words)[1:-1] for words in (old, line))
+        path.write_text(text.replace(old, line), encoding="utf-8")
 
 
 def _prose(path: Path) -> str:

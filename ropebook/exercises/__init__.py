@@ -18,7 +18,9 @@ from dataclasses import dataclass
 from ropebook.exercises.asking import ask as ask
 from ropebook.exercises.base import CHECKERS
 from ropebook.exercises.definitions import DEFINITIONS, judge
+from ropebook.exercises.forms import with_markup, without_markup
 from ropebook.exercises.language import LanguageError
+from ropebook.exercises.solved import Watched, answer_said
 
 RUN_SOLUTIONS = "ROPELIB_RUN_SOLUTIONS"
 """Environment variable under which solutions are checked at once: in the built book, in tests."""
@@ -39,7 +41,7 @@ class Verdict:
         return self.ok
 
     def __str__(self) -> str:
-        return f"{'✓' if self.ok else '✗'} {self.name}: {self.message}"
+        return f"{'✓' if self.ok else '✗'} {self.name}: {without_markup(self.message)}"
 
     __repr__ = __str__
 
@@ -48,7 +50,7 @@ class Verdict:
         mark = "✓" if self.ok else "○"
         return (
             f'<div class="rope-verdict rope-verdict-{kind}"><strong>{mark} {html.escape(self.name)}'
-            f"</strong> {html.escape(self.message)}</div>"
+            f"</strong> {with_markup(self.message)}</div>"
         )
 
 
@@ -82,9 +84,10 @@ def solution_of(name: str) -> Callable[[Callable[..., object]], object]:
     The decorated function is the answer where an exercise asks for a function; where it asks for a
     value, it takes no argument and returns that value. It is checked, and the verdict shown as the
     cell's value, once the reader has solved the exercise, or when its cell is run twice in a row;
-    until then a line says so. "Run All" therefore answers nothing for the reader, however often it
-    is chosen. Nor does it take a name away: that of the function means afterwards what it meant
-    before, and all others are local to it.
+    until then a line says so. The verdict says the value, of a function that of its first case.
+    "Run All" therefore answers nothing for the reader, however often it is chosen. Nor does it take
+    a name away: that of the function means afterwards what it meant before, and all others are
+    local to it.
 
     Where the environment variable `ROPELIB_RUN_SOLUTIONS` is set, solutions are checked at once.
 
@@ -100,7 +103,7 @@ def solution_of(name: str) -> Callable[[Callable[..., object]], object]:
         >>> @solution_of("turn by hand")
         ... def _():
         ...     return 1, 3
-        ✓ turn by hand: Right.
+        ✓ turn by hand: Right. The value is (1, 3).
     """
     _checker(name)
 
@@ -109,8 +112,11 @@ def solution_of(name: str) -> Callable[[Callable[..., object]], object]:
         _offered[:] = [] if asked_for else [name]
         verdict = Verdict(name, False, _WAITS)
         if asked_for:
-            answer = function if inspect.signature(function).parameters else function()
+            takes_values = bool(inspect.signature(function).parameters)
+            answer = Watched(function) if takes_values else function()
             verdict = _judge(name, answer)
+            if verdict and answer_said(answer):
+                verdict = Verdict(name, True, f"{verdict.message} {answer_said(answer)}")
         sys.displayhook(verdict)  # as the value of a cell is shown, in a notebook and without one
         return function.__globals__.get(function.__name__)
 

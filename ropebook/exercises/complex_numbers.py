@@ -1,9 +1,10 @@
-"""Checkers of the chapter Complex numbers rotate."""
+"""Exercises of the chapter Complex numbers rotate."""
 
 import cmath
 import math
 
 from ropebook.exercises.base import NO_RETURN, exercise, vector_of
+from ropebook.exercises.definitions import Answer, Bet, FillIn, Hint, Option, Task, define
 
 
 def _number_of(answer) -> complex:
@@ -18,45 +19,6 @@ def _number_of(answer) -> complex:
 
 def _near(left: complex, right: complex) -> bool:
     return cmath.isclose(left, right, rel_tol=1e-6, abs_tol=1e-6)
-
-
-@exercise("multiply by hand")
-def _multiply_by_hand(answer):
-    given, w, z = _number_of(answer), 1 + 2j, 3 - 1j
-    misconceptions = {
-        complex(w.real * z.real, w.imag * z.imag): "You multiplied coordinate by coordinate. "
-        "Multiply out: each part of one number meets each part of the other.",
-        complex(w.real * z.real + w.imag * z.imag, (w * z).imag): "The imaginary part is right. "
-        "In the real part, what is i times i?",
-        w * z.conjugate(): "You multiplied by 3 + i.",
-        w.conjugate() * z: "You put a bar on the first number: that gives dot and cross product.",
-        w + z: "That is the sum.",
-    }
-    if _near(given, w * z):
-        return None
-    for wrong, hint in misconceptions.items():
-        if _near(given, wrong):
-            return hint
-    if math.isclose(abs(given), abs(w * z), rel_tol=1e-6):
-        return "The length is right, the direction is not."
-    return f"Lengths multiply: the square of yours is {abs(given) ** 2:.4g}, but 5 times 10 is 50."
-
-
-@exercise("turn one onto the other")
-def _turn_one_onto_the_other(answer):
-    given, start, goal = _number_of(answer), 3 + 1j, 1 + 3j
-    if _near(given, goal / start):
-        return None
-    if _near(given, start / goal):
-        return "Yours takes (1, 3) to (3, 1): you divided the wrong way round."
-    if _near(given, goal * start.conjugate()):
-        return "The direction is right. Divide by the length squared of 3 + i."
-    if _near(given, goal * start):
-        return "You multiplied the two. Which number, times 3 + i, gives 1 + 3i?"
-    if _near(given, 1j):
-        return "A quarter turn takes (3, 1) to (-1, 3). If you divided, was it by 3 - i?"
-    found = given * start
-    return f"Yours takes (3, 1) to ({found.real:.4g}, {found.imag:.4g})."
 
 
 @exercise("back from a matrix")
@@ -124,47 +86,212 @@ def _angle_in_every_quadrant(answer):
     return None
 
 
-@exercise("twelve directions")
-def _twelve_directions(answer):
-    given, twelfth = _number_of(answer), math.pi / 6
-    if not math.isclose(abs(given), 1, abs_tol=1e-3):
-        way = "out" if abs(given) > 1 else "in"
-        return f"Your number has length {abs(given):.4g}: its powers spiral {way}ward."
-    step = cmath.phase(given) / twelfth
-    if not math.isclose(step, round(step), abs_tol=5e-3):
-        return (
-            f"Twelve of your steps are {12 * cmath.phase(given) / math.tau:.3f} turns: not whole."
-        )
-    step = round(step)
-    if step < 0:
-        return "You step clockwise."
-    if step <= 3:
-        return f"Your step is {30 * step}°: more than a quarter turn is asked for."
-    if step == 6:
-        return "Your step is half a turn: it only goes to and fro."
-    visited = 12 // math.gcd(step, 12)
-    if visited < 12:
-        return f"Steps of {30 * step}° visit {visited} directions and start again."
-    return None
-
-
-@exercise("enough small steps")
-def _enough_small_steps(answer):
-    steps = float(answer)
-    if steps != round(steps) or steps < 1:
-        return "N is a whole number of steps."
-    angle, allowed = math.pi / 2, 1.01
-    smallest = next(N for N in range(1, 1000) if _length(angle, N) < allowed)
-    if steps == smallest:
-        return None
-    if steps in (math.floor(angle**2 / 0.01), math.ceil(angle**2 / 0.01)):
-        return "The error is half of that: look at the leading term again."
-    length = _length(angle, steps)
-    if steps < smallest:
-        return f"With {steps:.0f} steps the length is {length:.5f}."
-    return f"With {steps:.0f} steps the length is {length:.5f}; fewer will do."
-
-
-def _length(angle: float, steps: float) -> float:
-    """Return the length of (1 + i angle / steps) ** steps."""
-    return (1 + (angle / steps) ** 2) ** (steps / 2)
+define(
+    Bet(
+        "multiply two arrows",
+        question="Two arrows start at one point: <i>z</i> is 1.5 long and points 30° above the "
+        "horizontal, <i>w</i> is 1.2 long and points 60° above it. There is a way to "
+        "<b>multiply</b> arrows, with all the rules of school arithmetic. How long is their "
+        "product, and where does it point?",
+        options=(
+            Option(
+                "It is 1.8 long and points to 45°, between the two.",
+                said="Between the two lies their sum. Of a product, the angles add.",
+            ),
+            Option(
+                "It is 2.7 long and points to 90°: 1.5 + 1.2.",
+                said="The direction is right, and lengths multiply: 1.5 times 1.2.",
+            ),
+            Option(
+                "It is 1.8 long and points to 90°: 1.5 times 1.2.",
+                said="So it is: lengths multiply, and angles add.",
+                right=True,
+            ),
+        ),
+    ),
+    Answer(
+        "quarter turn",
+        kind="numbers",
+        question="Where does the arrow (2, −5) point after a quarter turn, counterclockwise?",
+        labels=("x", "y"),
+        right=(5, 2),
+        hints=(
+            Hint((-5, -2), "You turned clockwise. Counterclockwise takes (1, 0) to (0, 1)."),
+            Hint((-5, 2), "Swapped, but not turned: y is −5 here, so what is −y?"),
+            Hint((5, -2), "Look at the second number: x goes there with its own sign."),
+            Hint((-2, 5), "That is half a turn: you did it twice."),
+            Hint((2, -5), "That is where it points before the turn."),
+            Hint(
+                (1, 2),
+                "A turn keeps the length, and yours is another.",
+                when="not near(hypot(a[0], a[1]), sqrt(29))",
+            ),
+        ),
+        otherwise="The length is right, the direction is not: (x, y) goes to (−y, x).",
+        solution="(x, y) goes to (−y, x), and −(−5) is 5.",
+    ),
+    Task(
+        "half of a quarter turn",
+        widget="complex_product",
+        text="Find the number that turns by half of a quarter turn and stretches nothing.",
+        # Its square is i; the other root of i turns by five eighths of a circle.
+        done="hypot(w[0] - 0.7071, w[1] - 0.7071) < 0.04",
+        said="Multiplied by itself, it is i.",
+    ),
+    Answer(
+        "multiply by hand",
+        kind="numbers",
+        question="What is (1 + 2i)(3 − i)?",
+        labels=("real part", "imaginary part"),
+        right=(5, 5),
+        hints=(
+            Hint(
+                (3, -2),
+                "You multiplied coordinate by coordinate. Multiply out: each part of one number "
+                "meets each part of the other.",
+            ),
+            Hint((1, 5), "The imaginary part is right. In the real part, what is i times i?"),
+            Hint((1, 7), "You multiplied by 3 + i."),
+            Hint(
+                (1, -7),
+                "You put a bar on the first number: that gives dot and cross product.",
+            ),
+            Hint((4, 1), "That is the sum."),
+            Hint(
+                (-5, 5),
+                "The length is right, the direction is not.",
+                when="near(hypot(a[0], a[1]), sqrt(50))",
+            ),
+        ),
+        otherwise="Lengths multiply: the square of yours is {a[0]**2 + a[1]**2}, but 5 times 10 "
+        "is 50.",
+        solution="3 − i + 6i − 2i², and i² = −1. The lengths agree: 5 times 10 is 50 = 25 + 25.",
+    ),
+    FillIn(
+        "turn an arrow",
+        question="Fill in the turn of (x, y) by an angle, counterclockwise:",
+        code="""def turned(x, y, angle):
+    new_x = x * cos(angle) - <<y * sin(angle)>>
+    new_y = <<x * sin(angle)>> + y * cos(angle)
+    return [new_x, new_y]""",
+        cases=((1, 0, math.pi / 2), (3, 1, math.pi / 2), (2, -1, 0.7), (-1, 4, -2.5)),
+        hints=(
+            Hint(
+                ("x * sin(angle)", "y * sin(angle)"),
+                "Each number goes along with its own cosine and across with its sine: across "
+                "means into the other one.",
+            ),
+            Hint(
+                ("-y * sin(angle)", "-x * sin(angle)"),
+                "You turn clockwise: at 90°, (1, 0) shall come to (0, 1).",
+            ),
+            Hint(
+                ("y * sin(angle)", "-x * sin(angle)"),
+                "At 90°, (1, 0) shall come to (0, 1); yours goes to (0, −1).",
+            ),
+            Hint(
+                ("-y * sin(angle)", "x * sin(angle)"),
+                "There is a minus before the first gap already.",
+            ),
+        ),
+        solution="cos(angle) times (x, y), plus sin(angle) times the quarter turn (−y, x).",
+    ),
+    Answer(
+        "turn one onto the other",
+        kind="numbers",
+        question="Turn it around: which number w takes the arrow (3, 1) to (1, 3)? That is, "
+        "w · (3 + i) = 1 + 3i.",
+        labels=("real part", "imaginary part"),
+        right=(0.6, 0.8),
+        hints=(
+            Hint((0.6, -0.8), "Yours takes (1, 3) to (3, 1): you divided the wrong way round."),
+            Hint((6, 8), "The direction is right. Divide by the length squared of 3 + i."),
+            Hint((0, 10), "You multiplied the two. Which number, times 3 + i, gives 1 + 3i?"),
+            Hint((0, 1), "A quarter turn takes (3, 1) to (−1, 3), which is too far."),
+        ),
+        otherwise="Yours takes (3, 1) to ({3*a[0] - a[1]:.2f}, {a[0] + 3*a[1]:.2f}).",
+        solution="With w = a + bi the product is (3a − b) + (a + 3b)i: so 3a − b = 1 and a + 3b = "
+        "3. Both arrows have one length, so w has length 1: 0.36 + 0.64 = 1. It only turns.",
+        tolerance=2e-3,
+    ),
+    Answer(
+        "pushed on together",
+        kind="number",
+        question="With 30° per place: <i>dog</i> stands at place 2 and <i>cat</i> at place 6. Now "
+        "1000 words are put in front of the sentence. What is the angle from the hand of "
+        "<i>dog</i> to the hand of <i>cat</i>?",
+        right=120,
+        unit="degrees",
+        hints=(
+            Hint(-120, "That is the angle from cat to dog. Cat is further on."),
+            Hint(30180, "That is how far the hand of cat has turned. From dog to cat it is less."),
+            Hint(180, "That is where the hand of cat pointed before."),
+            Hint(30120, "1000 places were put in front of both."),
+            Hint(4, "That is the distance in places. What is it in degrees?"),
+            Hint(90, "That was the example, with dog and cat three places apart."),
+            Hint("2*pi/3", "The direction is right, in radians: degrees are asked for."),
+        ),
+        otherwise="How many places apart are they, before and after?",
+        solution="They stand four places apart, wherever the sentence stands: 4 times 30°.",
+    ),
+    Answer(
+        "twelve directions",
+        kind="numbers",
+        question="Design a clock hand: a number w whose powers w, w<sup>2</sup>, w<sup>3</sup>, … "
+        "visit all twelve directions of a clock face (the multiples of 30°, at length one) before "
+        "they come back to 1. But it must not creep: each step is <b>more than a quarter turn</b> "
+        "and less than half a turn, counterclockwise.",
+        labels=("real part", "imaginary part"),
+        right=("-sqrt(3)/2", 0.5),
+        accept="abs(length - 1) < 1e-3 and abs(step - 5) < 5e-3",
+        let={"length": "hypot(a[0], a[1])", "step": "atan2(a[1], a[0]) / (pi / 6)"},
+        hints=(
+            Hint(
+                (-0.78, 0.45),
+                "Your number has length {length:.4f}: its powers spiral inward.",
+                when="length <= 1 - 1e-3",
+            ),
+            Hint(
+                (-0.95, 0.55),
+                "Your number has length {length:.4f}: its powers spiral outward.",
+                when="length >= 1 + 1e-3",
+            ),
+            Hint(
+                ("cos(2.5)", "sin(2.5)"),
+                "Twelve of your steps are {step:.3f} turns: not whole.",
+                when="abs(step - round(step)) > 5e-3",
+            ),
+            Hint((0.5, "-sqrt(3)/2"), "You step clockwise.", when="round(step) < 0"),
+            Hint(
+                ("sqrt(3)/2", 0.5),
+                "Your step is {30 * round(step)}°: more than a quarter turn is asked for.",
+                when="round(step) <= 3",
+            ),
+            Hint((-0.5, "sqrt(3)/2"), "Steps of 120° visit 3 directions and start again."),
+            Hint((-1, 0), "Your step is half a turn: it only goes to and fro."),
+        ),
+        solution="Steps of 150°, 5 twelfths of a turn. After n steps the hand stands at 5n "
+        "twelfths, and since 5 and 12 share no factor, that is a whole number of turns first at "
+        "n = 12.",
+    ),
+    Answer(
+        "enough small steps",
+        kind="number",
+        question="You turn by a quarter turn, φ = π/2, in N small steps 1 + iφ/N. What is the "
+        "smallest N for which the arrow comes out less than 1% too long?",
+        right=124,
+        let={"length": "(1 + (pi / 2 / a) ** 2) ** (a / 2)"},
+        hints=(
+            Hint(123.4, "N is a whole number of steps.", when="a != round(a) or a < 1"),
+            Hint(
+                247,
+                "The error is half of that: look at the leading term again.",
+                when="a == 246 or a == 247",
+            ),
+            Hint(100, "With {a} steps the length is {length:.5f}.", when="a < 124"),
+        ),
+        otherwise="With {a} steps the length is {length:.5f}; fewer will do.",
+        solution="(π/2)² / (2N) < 0.01 gives N > 123.4. The exact lengths agree: 1.01008 for 123 "
+        "steps and below 1.01 for 124.",
+    ),
+)

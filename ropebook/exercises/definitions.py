@@ -246,6 +246,10 @@ class FillIn:
         }
         read = function(_GAP.sub(r"(\1)", self.code))
         told |= {"function": read.name, "parameters": read.parameters, "names": read.names}
+        for case in self.cases or [()]:
+            if len(case) != len(read.parameters) or not self.cases:
+                wanted = f"values of {', '.join(read.parameters)}"
+                raise ValueError(f"exercise {self.name!r}: a case must have {wanted}, got {case!r}")
         told["cases"] = [{"given": given(case)} for case in self.cases]
         for case, value in zip(told["cases"], self._outputs(told, told["gaps"]), strict=True):
             case["right"] = value

@@ -1,5 +1,6 @@
 """An answer given in Python, in the form in which a page has it."""
 
+import html
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -21,6 +22,18 @@ def without_markup(text: str) -> str:
         'qm turned'
     """
     return _MARKUP.sub("", text)
+
+
+def with_markup(text: str) -> str:
+    """Return a text as HTML, in which nothing but its few tags means markup.
+
+    Example:
+        >>> with_markup("<b>q</b> < <img>")
+        '<b>q</b> &lt; &lt;img&gt;'
+    """
+    parts = _MARKUP.split(text)
+    tags = [*_MARKUP.findall(text), ""]
+    return "".join(html.escape(part) + tag for part, tag in zip(parts, tags, strict=True))
 
 
 def plain(value: object) -> object:

@@ -68,11 +68,11 @@ define(
         "<code>sin</code> hold one number per pair. Fill the gaps.",
         code="""def turn_halves(x, cos, sin):
     half = len(x) // 2
-    firsts, seconds = [], []
+    a, b = [], []  # firsts, seconds
     for i in range(half):
-        firsts += [x[i] * cos[i] - <<x[i + half] * sin[i]>>]
-        seconds += [x[i] * sin[i] + <<x[i + half] * cos[i]>>]
-    return firsts + seconds
+        a += [x[i] * cos[i] - <<x[i + half] * sin[i]>>]
+        b += [x[i] * sin[i] + <<x[i + half] * cos[i]>>]
+    return a + b
 """,
         cases=(
             ((1.0, 2.0, 3.0, 4.0), (0.0, 1.0), (1.0, 0.0)),

@@ -59,8 +59,10 @@ def solution(exercise: Mapping) -> str:
     """Return the right answer of an exercise with its value, and why it is right."""
     if "options" in exercise:
         shown = next(option["text"] for option in exercise["options"] if option["right"])
-    else:
-        shown = exercise["shown"] if exercise["kind"] == "fill-in" else f"{exercise['shown']}."
+    elif exercise["kind"] == "fill-in":
+        shown = exercise["shown"]
+    else:  # a task is done or not, and says nothing more
+        shown = f"{exercise['shown']}." if "shown" in exercise else ""
     return " ".join(part for part in (shown, exercise.get("solution", "")) if part)
 
 

@@ -234,12 +234,12 @@ def _real(name: str, function: Callable[..., float]) -> Callable[..., float]:
     return call
 
 
-def _extreme(function: Callable[[list], float]) -> Callable[..., float]:
-    def call(*values: Value) -> float:
+def _extreme(function: Callable[..., Value]) -> Callable[..., Value]:
+    def call(*values: Value) -> Value:
         found = items(values[0]) if len(values) == 1 else values
         if not found:
             raise LanguageError("An empty list has no largest and no smallest item.")
-        return function([number(value) for value in found])
+        return function(found, key=number)
 
     return call
 

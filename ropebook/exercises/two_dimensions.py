@@ -6,9 +6,37 @@ import math
 import torch
 
 from ropebook.exercises.base import NO_RETURN, close, exercise, turn
-from ropebook.exercises.definitions import Answer, FillIn, Hint, Task, define
+from ropebook.exercises.definitions import Answer, Bet, FillIn, Hint, Option, Task, define
 
 define(
+    Bet(
+        "push both words on",
+        question="In <i>the dog sees the cat</i>, the query of <i>dog</i> (position 1) and the key "
+        "of <i>cat</i> (position 4) are arrows in the plane. Before they are compared, each is "
+        "turned counterclockwise by the same angle θ <b>per position</b>: the query by 1θ, the key "
+        "by 4θ. Their score is the dot product of the turned arrows. Now somebody writes eight "
+        "words in front: the query moves to position 9, the key to 12, and both arrows point "
+        "somewhere else. <b>What happens to the score?</b>",
+        options=(
+            Option(
+                "It changes: both arrows did.",
+                said="Both arrows changed, and they changed alike: each turned by 8θ more. The "
+                "angle between them, and with it the score, stays exactly as it was.",
+            ),
+            Option(
+                "It shrinks: the positions are larger.",
+                said="A turn makes no arrow longer or shorter, however far it goes, and the angle "
+                "between the two stays: so does the score.",
+            ),
+            Option(
+                "It stays exactly as it was.",
+                said="Both arrows turned by 8θ more, so the angle between them is the same. (This "
+                "holds where the arrows before the turn are the same, as in a model's first "
+                "layer, and for the score before the softmax.)",
+                right=True,
+            ),
+        ),
+    ),
     Answer(
         "turn by hand",
         kind="numbers",
@@ -32,16 +60,16 @@ define(
     ),
     FillIn(
         "score from the distance",
-        question="The score of <i>q</i> and <i>k</i> without turning any vector: "
-        "<code>distance</code> is n − m, <code>inv_freq</code> is θ in radians per token.",
+        question="The score of <i>q</i> and <i>k</i> without turning any vector. "
+        "<code>distance</code> is n − m and <code>inv_freq</code> is θ in radians per token; "
+        "<code>hypot(x, y)</code> is the length of (x, y), and <code>atan2(y, x)</code> its angle.",
         code="""def score_at(q, k, distance, inv_freq):
-    dot = q[0] * k[0] + q[1] * k[1]
-    cross = <<q[0] * k[1] - q[1] * k[0]>>
-    turn = distance * inv_freq
-    return <<dot * cos(turn) - cross * sin(turn)>>
+    alpha = atan2(k[1], k[0]) - atan2(q[1], q[0])
+    height = <<hypot(q[0], q[1]) * hypot(k[0], k[1])>>
+    return height * cos(<<alpha + distance * inv_freq>>)
 """,
         cases=(
-            ((1.5, -0.3), (0.4, 2.0), 0, 0.7),
+            ((1.5, -0.5), (0.4, 2.0), 0, 0.7),
             ((-0.3, -2.2), (0.6, -1.1), 1, 0.3),
             ((0.6, -1.4), (0.4, 0.8), -3, 1.1),
             ((-0.7, -0.4), (-0.6, 0.2), 12, 2.0),
@@ -49,21 +77,45 @@ define(
         tensors=True,
         hints=(
             Hint(
-                ("q[0] * k[1] - q[1] * k[0]", "dot * cos(turn) + cross * sin(turn)"),
+                ("hypot(q[0], q[1]) * hypot(k[0], k[1])", "alpha - distance * inv_freq"),
                 "You turn by m - n instead of n - m, or your cross product is k x q.",
             ),
             Hint(
-                ("q[0] * k[1] - q[1] * k[0]", "dot * cos(turn)"),
+                ("hypot(q[0], q[1]) * hypot(k[0], k[1]) * cos(alpha)", "distance * inv_freq"),
                 "You left out the part that vanishes when q and k are parallel: q x k.",
             ),
             Hint(
-                ("0", "dot"),
+                ("hypot(q[0], q[1]) * hypot(k[0], k[1])", "alpha"),
                 "That is the score without positions: use the distance.",
             ),
         ),
         otherwise="At distance {distance} and {inv_freq} rad per token your score is {a:.4f}, "
         "not that of the turned vectors.",
-        solution="The part along q turns with the cosine, the part across it with the sine.",
+        solution="The lengths set the height of the wave, and alpha where it starts; a distance of "
+        "n − m tokens runs along it by (n − m)θ.",
+    ),
+    Answer(
+        "choose your own angles",
+        kind="numbers",
+        question="Let position m turn every arrow by an angle φ(m) of your choice. Position 0 "
+        "turns nothing, φ(0) = 0°, and you have chosen φ(1) = 40°. Now the wish: positions 1 and "
+        "2 are as far apart as 0 and 1, so the angle between two arrows must change by as much. "
+        "What are φ(2) and φ(5), in degrees?",
+        labels=("φ(2)", "φ(5)"),
+        right=(80, 200),
+        accept="near(cos(radians(a[0] - 80)), 1) and near(cos(radians(a[1] - 200)), 1)",
+        hints=(
+            Hint((40, 40), "Then nothing turns from position 1 to 2, and 40° from 0 to 1."),
+            Hint(
+                (80, 80),
+                "φ(2) is right: a step of 40° again. How many steps lead to position 5?",
+                when="near(cos(radians(a[0] - 80)), 1)",
+            ),
+        ),
+        otherwise="From position 0 to 1 the turn grows by 40°, from 1 to 2 by {a[0] - 40:.0f}°: "
+        "two pairs at distance 1 would have different scores.",
+        solution="Each step must turn by as much as the first: φ(m) = 40° · m. Over the positions "
+        "the angles lie on a straight line, and its slope is all that was ever free.",
     ),
     Answer(
         "find the distance",

@@ -1,4 +1,4 @@
-"""Checkers of the chapter Why attention needs positions."""
+"""Exercises of the chapter Why attention needs positions."""
 
 import itertools
 import math
@@ -7,63 +7,16 @@ import torch
 from torch.nn import functional as F
 
 from ropebook.exercises.base import NO_RETURN, close, exercise
+from ropebook.exercises.definitions import Answer, Bet, Hint, Option, Task, define
 from ropelib.attention import attend
 from ropelib.encodings import NoPosition
 
-# The three words of the chapter's worked example; the weight of a score s is 2 ** s there.
-WORDS = {"我": (1.0, 0.0), "喜欢": (0.0, 1.0), "你": (1.0, 1.0)}
+# The words of the chapter's worked example.
+WORDS = ("dog", "sees", "cat")
 
 
 def _mix(x, **options):
     return attend(NoPosition(), x, x, x, **options)[0]
-
-
-def _outputs(words, *, causal=False) -> torch.Tensor:
-    x = torch.tensor([WORDS[word] for word in words], dtype=torch.float64)
-    return _mix(x, causal=causal, scale=math.log(2))
-
-
-def _rows_of(answer, rows: int) -> torch.Tensor:
-    table = torch.as_tensor(answer, dtype=torch.float64)
-    if table.shape != (rows, 2):
-        raise ValueError(f"expected {rows} pairs of numbers, got shape {tuple(table.shape)}")
-    return table
-
-
-@exercise("outputs after a shuffle")
-def _outputs_after_a_shuffle(answer):
-    given, asked = _rows_of(answer, 3), ("喜欢", "你", "我")
-    if close(given, _outputs(asked)):
-        return None
-    if close(given, _outputs(("我", "喜欢", "你"))):
-        return "These are the outputs in the old order: each word takes its own output along."
-    if close(given, _outputs(asked, causal=True)):
-        return "There is no mask here: every word sees all three."
-    if close(given, torch.tensor([WORDS[word] for word in asked])):
-        return "These are the words themselves. An output is a mean of all three."
-    for order in itertools.permutations(WORDS):
-        if close(given, _outputs(order)):
-            return "The right three pairs, but not in the order of the new sentence."
-    return "Not these. Nothing has to be computed anew: which outputs did the three words have?"
-
-
-@exercise("causal by hand")
-def _causal_by_hand(answer):
-    given, asked = _rows_of(answer, 3), ("喜欢", "你", "我")
-    right = _outputs(asked, causal=True)
-    if close(given, right):
-        return None
-    if close(given, _outputs(asked)):
-        return "Here every word sees every other. The mask hides the words that come later."
-    x = torch.tensor([WORDS[word] for word in asked], dtype=torch.float64)
-    if close(given, _mix(x, scale=math.log(2), mask=~torch.ones(3, 3).tril(-1).bool())):
-        return "You let each word see itself and what comes after it: it is the other way round."
-    unscaled = (2 ** (x @ x.T) / (2 ** (x @ x.T)).sum(-1, keepdim=True)).tril() @ x
-    if close(given, unscaled):
-        return "Your weights do not sum to 1: divide by the sum over the words that are seen."
-    place = next(i for i in range(3) if not close(given[i], right[i]))
-    seen = ("itself", "itself and 喜欢", "all three")[place]
-    return f"Look at {asked[place]} again: at position {place}, counted from 0, it sees {seen}."
 
 
 @exercise("read the position")
@@ -90,34 +43,6 @@ def _read_the_position(answer):
             )
         return f"From the output {output:.4f} you read {given:g}. How many words does it average?"
     return None
-
-
-@exercise("how many answers")
-def _how_many_answers(answer):
-    given = tuple(int(count) for count in answer)
-    if len(given) != 3:
-        return f"Give three numbers, one per model, got {len(given)}."
-    no_mask, one_layer, two_layers = given
-    if no_mask != 1:
-        return (
-            "Without a mask and without positions: what can the question mark know beyond which "
-            "words there are?"
-        )
-    if one_layer == 6:
-        return "One causal layer: does the question mark see the three words in an order?"
-    if one_layer != 1:
-        return (
-            "One causal layer: the question mark stands after all three words. Does what it "
-            "sees depend on which of them came last?"
-        )
-    if two_layers == 1:
-        return "Two layers: what the second layer sees is no longer the words as they came."
-    if two_layers in (2, 3):
-        return (
-            "Two layers: every word of the three has seen a different part of the sentence, not "
-            "only the first one or the last one."
-        )
-    return None if two_layers == 6 else "Two layers: there are only so many orders of three words."
 
 
 def _windowed(x):
@@ -186,7 +111,6 @@ def _count_a_word(answer):
         return f"Queries and keys must be equally wide, got {_shape(to_q)} and {_shape(to_k)}."
     if to_v.shape[1] != 1:
         return f"The output is one number, so to_v has one column, got {_shape(to_v)}."
-    names = list(WORDS)
     for length in (1, 2, 3, 4):
         for sentence in itertools.product(range(3), repeat=length):
             x = F.one_hot(torch.tensor(sentence), 3).double()
@@ -194,17 +118,219 @@ def _count_a_word(answer):
             last, share = output[-1].item(), sentence.count(2) / length
             if math.isclose(last, share, abs_tol=1e-3):
                 continue
-            words = " ".join(names[word] for word in sentence)
+            words = " ".join(WORDS[word] for word in sentence)
             if not close(weights[-1], torch.full((length,), 1 / length)):
                 return (
-                    f"After {words} the last word's weights are not equal. Who attends more to 你 "
+                    f"After {words} the last word's weights are not equal. Who attends more to cat "
                     "finds out whether it occurs, not how often."
                 )
             if math.isclose(last, share * length, abs_tol=1e-3):
-                return "That is how often 你 occurs, not its share of the words seen."
-            return f"After {words} your output is {last:.3f}; the share of 你 is {share:.3f}."
+                return "That is how often cat occurs, not its share of the words seen."
+            return f"After {words} your output is {last:.3f}; the share of cat is {share:.3f}."
     return None
 
 
 def _shape(matrix) -> str:
     return f"shape {tuple(matrix.shape)}"
+
+
+define(
+    Bet(
+        "swap dog and cat",
+        question="Attention gives every word a new vector, its <b>output</b>, mixed from all the "
+        "words. Swap <i>dog</i> and <i>cat</i> before attention sees the sentence. What happens to "
+        "the five outputs?",
+        options=(
+            Option(
+                "Nothing: the list of outputs stays as it was.",
+                said="The list does change: its second entry was the output of dog and is now "
+                "that of cat. What stays is each word’s own output.",
+            ),
+            Option(
+                "Everything: each word has other neighbors now.",
+                said="The neighbors are others, but attention adds up what it takes from all the "
+                "words, and a sum does not care in which order. Each word keeps its own output.",
+            ),
+            Option(
+                "Every word keeps its own output. Only the order of the outputs changes.",
+                said="So it is. Swap them below and look at the rings.",
+                right=True,
+            ),
+        ),
+    ),
+    Answer(
+        "output of sees",
+        kind="numbers",
+        question="Now you: what is the output of <i>sees</i> in <i>dog sees cat</i>?",
+        labels=("first number", "second number"),
+        right=(0.6, 0.8),
+        hints=(
+            Hint((0.8, 0.6), "That is the output of dog. The scores of sees are others."),
+            Hint((3, 4), "These are the sums of the powers times the values. Divide by the sum."),
+            Hint((1, 2), "You added values times scores: make weights of the scores first."),
+            Hint((0.5, 1), "You divided the scores by their sum: take powers of 2 before that."),
+            Hint((0, 1), "That is the word itself. Its output is a mean of all three."),
+            Hint((2 / 3, 2 / 3), "You weigh all three alike. What are the scores of sees?"),
+        ),
+        otherwise="The scores of sees with dog, sees and cat are dot products of (0, 1). Go "
+        "through the rows of the table with them.",
+        solution="Scores 0, 1, 1; powers of 2: 1, 2, 2, with the sum 5; weights 1/5, 2/5, 2/5. "
+        "So 1/5 (1, 0) + 2/5 (0, 1) + 2/5 (1, 1).",
+        tolerance=2e-3,
+    ),
+    Answer(
+        "outputs after a shuffle",
+        kind="order",
+        question="The words stand as <i>sees cat dog</i>. In which order are their outputs? (In "
+        "<i>dog sees cat</i> they were the three below, from left to right.) Nothing needs to be "
+        "computed.",
+        items=("(0.8, 0.6)", "(0.6, 0.8)", "(0.75, 0.75)"),
+        right=(1, 2, 0),
+        hints=(
+            Hint((0, 1, 2), "This is the old order: each word takes its own output along."),
+            Hint((2, 0, 1), "Turn it around: the first word is now sees. Which was its output?"),
+        ),
+        otherwise="Not in the order of the new sentence: which output did each word have?",
+        solution="Each word takes along the output that it had: sees, then cat, then dog.",
+    ),
+    Answer(
+        "different outputs",
+        kind="number",
+        question="<i>The dog sees the dog.</i> No mask, no positions. How many <b>different</b> "
+        "outputs do these five words have?",
+        right=3,
+        hints=(
+            Hint(5, "That would be one for each place. But equal words have equal outputs."),
+            Hint(4, "Two words occur twice here: the and dog."),
+            Hint(2, "Who sees, who is seen: that is lost. But sees is a word of its own."),
+            Hint(1, "Different words bring different queries. Which words are equal?"),
+        ),
+        otherwise="Count the words that differ.",
+        solution="One for the, one for dog, one for sees: neither who sees and who is seen, nor "
+        "the two the, can be told apart. (Two different words could agree by chance only.)",
+    ),
+    Answer(
+        "what a bag cannot say",
+        kind="choice",
+        question="A model without mask and positions, of any depth, answers from the mean of all "
+        "its outputs. Which of these questions can it <b>not</b> answer, whatever its parameters?",
+        options=(
+            Option(
+                "Is there a <i>cat</i> in the sentence?",
+                said="A bag still holds its words. Let the value be 1 for cat and 0 for every "
+                "other word: the mean is above 0 exactly if there is one.",
+            ),
+            Option(
+                "Does the sentence begin with <i>cat</i>?",
+                said="Right. The same words in another order begin with another word, and the "
+                "model must give both orders one answer.",
+                right=True,
+            ),
+            Option(
+                "Is more than a third of the words <i>the</i>?",
+                said="A share does not depend on order. Let the value be 1 for the and 0 for "
+                "every other word: the mean is the share.",
+            ),
+            Option(
+                "Are all its words alike?",
+                said="Equal words have equal outputs, in any order: this is a question about the "
+                "words alone, and no order changes the answer.",
+            ),
+        ),
+    ),
+    Task(
+        "tell the two the apart",
+        widget="token_shuffle",
+        text="Make the two <i>the</i> say different things.",
+        done="positions or causal",
+        said="Without such a switch, no order of the words does it.",
+    ),
+    Answer(
+        "causal by hand",
+        kind="numbers",
+        question="<i>Sees cat dog</i>, now under a causal mask, with powers of 2 as before. What "
+        "is the output of <i>cat</i>, at place 1?",
+        labels=("first number", "second number"),
+        right=("2/3", 1),
+        hints=(
+            Hint((0.75, 0.75), "Here cat sees every word. The mask hides dog, which comes later."),
+            Hint((1, 1 / 3), "You let cat see itself and what comes after: the other way round."),
+            Hint((0.5, 0.75), "Your weights do not sum to 1: divide by the sum over what is seen."),
+            Hint((1, 1), "A word sees itself and what stands before it: sees."),
+            Hint((0.5, 1), "You weigh both alike. Cat has score 1 with sees and 2 with itself."),
+        ),
+        otherwise="At place 1, cat sees the words at places 0 and 1: sees, and itself.",
+        solution="Scores with sees and cat: 1 and 2; powers 2 and 4; weights 1/3 and 2/3. So "
+        "1/3 (0, 1) + 2/3 (1, 1).",
+        tolerance=6e-3,
+    ),
+    Answer(
+        "how many answers",
+        kind="numbers",
+        question="<i>Dog</i>, <i>sees</i> and <i>cat</i> stand in some order, then comes a "
+        "question mark. There are six orders. How many <b>different</b> outputs can the question "
+        "mark have, over all six, if no two agree by chance?",
+        labels=("no mask, any depth", "causal, one layer", "causal, two layers"),
+        right=(1, 1, 6),
+        hints=(
+            Hint(
+                (6, 1, 6),
+                "Without a mask and without positions: what can the question mark know beyond "
+                "which words there are?",
+                when="a[0] != 1",
+            ),
+            Hint(
+                (1, 6, 6),
+                "One causal layer: does the question mark see the three words in an order?",
+                when="a[1] == 6",
+            ),
+            Hint(
+                (1, 3, 6),
+                "One causal layer: the question mark stands after all three words. Does what it "
+                "sees depend on which of them came last?",
+                when="a[1] != 1",
+            ),
+            Hint(
+                (1, 1, 1),
+                "Two layers: what the second layer sees is no longer the words as they came.",
+            ),
+            Hint(
+                (1, 1, 3),
+                "Two layers: every word of the three has seen a different part of the sentence, "
+                "not only the first one or the last one.",
+                when="a[2] == 2 or a[2] == 3",
+            ),
+        ),
+        otherwise="Two layers: there are only so many orders of three words.",
+        solution="One: a bag. One: the last word sees the three others as a bag. Six: after the "
+        "first layer the first of the three has seen itself, the second two words, the third all "
+        "three. That fixes the order.",
+    ),
+    Bet(
+        "which can say who",
+        question="Which of the five can learn to say who likes, for names that never met in "
+        "training?",
+        options=(
+            Option(
+                "All five: they are trained for it.",
+                said="Two see a bag at the question mark, and no training helps a bag beyond 50%.",
+            ),
+            Option(
+                "All but the first: the others have a mask or positions.",
+                said="One causal layer is not enough: it shows the last word, which sees "
+                "everything, a bag.",
+            ),
+            Option(
+                "The last three: two causal layers, or positions.",
+                said="So it is: two causal layers order what one only counts, and with positions "
+                "one layer will do.",
+                right=True,
+            ),
+            Option(
+                "The last two: there is no order without positions.",
+                said="Two causal layers have no positions and do it all the same: after the "
+                "first, a word can hold what stood before it.",
+            ),
+        ),
+    ),
+)

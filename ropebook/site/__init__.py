@@ -104,6 +104,34 @@ def _color_formulae(app, doctree):
             formula[:] = [nodes.Text(color_tex(formula.astext()))]
 
 
+_SIGNS_BEFORE = re.compile(r"[(\[“‘]+$")
+_SIGNS_AFTER = re.compile(r"[.,;:!?)\]”’…]+")
+
+
+def hold_signs(doctree: nodes.document) -> None:
+    """Keep each formula on one line with the signs that touch it.
+
+    A browser may break a line on either side of a formula, even before a full stop.
+    """
+    for formula in list(doctree.findall(nodes.math)):
+        parent = formula.parent
+        if isinstance(parent, nodes.title):  # copied into the contents, where nothing is held
+            continue
+        at = parent.index(formula)
+        held = nodes.inline(classes=["rope-with-sign"])
+        if at > 0 and isinstance(parent[at - 1], nodes.Text):
+            if found := _SIGNS_BEFORE.search(text := parent[at - 1]):
+                parent[at - 1] = nodes.Text(text[: found.start()])
+                held += nodes.Text(found[0])
+        held += formula.deepcopy()
+        if at + 1 < len(parent) and isinstance(parent[at + 1], nodes.Text):
+            if found := _SIGNS_AFTER.match(text := parent[at + 1]):
+                parent[at + 1] = nodes.Text(text[found.end() :])
+                held += nodes.Text(found[0])
+        if len(held) > 1:
+            parent[at] = held
+
+
 def _drop_thebe(app, config):
     # Jupyter Book loads thebe on every page, twice, whether asked for or not; it needs a server.
     for listeners in app.events.listeners.values():
@@ -192,6 +220,7 @@ def setup(app):
     widgets.setup(app)
     marks.setup(app)
     app.connect("doctree-read", _color_formulae)
+    app.connect("doctree-read", lambda app, doctree: hold_signs(doctree))
     app.connect("html-page-context", _name_citations)
     app.connect("html-page-context", _link_stations)
     app.connect("build-finished", _write_assets)

@@ -227,3 +227,32 @@ def test_nothing_of_a_figure_is_cut_or_covered(chromium, width):
             # Lines of text may touch with what hangs below their letters.
             apart = right <= l2 + 1 or r2 <= left + 1 or bottom <= t2 + 3 or b2 <= top + 3
             assert apart, (name, other)
+
+
+def test_a_plane_has_equal_units_and_names_its_arrows_and_arcs():
+    figure = figures.plane(
+        [("z", (3, 1), "q"), ("half a turn", (-3, -1), "k")],
+        arcs=[("90°", 0, 90, 2.0, "angle")],
+        lines=[((3, 1), (0, 0), "neutral")],
+        x=(-4, 4),
+        y=(-2, 2),
+    )
+    assert figure.layout.yaxis.scaleanchor == "x"
+    heads = [(one.x, one.y) for one in figure.layout.annotations if one.showarrow is not False]
+    assert heads == [(3, 1), (-3, -1)]
+    names = {one.text: one for one in figure.layout.annotations if one.text}
+    assert set(names) == {"z", "half a turn", "90°"}
+    # Beside its tip, away from the origin.
+    assert (names["z"].xanchor, names["half a turn"].xanchor) == ("left", "right")
+    line, arc = figure.data
+    assert (line.x, line.y) == ((3, 0), (1, 0))
+    assert torch.allclose(
+        torch.hypot(torch.tensor(arc.x), torch.tensor(arc.y)), torch.tensor(2.0), atol=1e-3
+    )
+    assert (arc.x[0], arc.y[0]) == (2, 0) and (arc.x[-1], arc.y[-1]) == (0, 2)
+
+
+def test_a_name_above_an_arrow_stands_in_the_middle():
+    figure = figures.plane([("up", (0, 2), "q")], x=(-1, 1), y=(0, 3))
+    (name,) = (one for one in figure.layout.annotations if one.text)
+    assert name.xanchor == "center" and name.yshift > 0

@@ -19,6 +19,7 @@ NETWORK = re.compile(
     re.MULTILINE,
 )
 CHECKED = re.compile(r"""\b(?:check|solution_of)\(\s*(["'])(.+?)\1""")
+ASKED = re.compile(r"""\b(?:ask\(|task=)\s*(["'])(.+?)\1""")
 VARIABLE = "ROPELIB_RUN_SOLUTIONS"  # under it solutions are checked at once
 FOLDED = "# Solution: open this cell when you have tried."  # a folded cell shows its first line
 
@@ -213,12 +214,12 @@ def test_run_all_answers_no_exercise_and_takes_no_name(offline_environment, tmp_
 def test_every_checker_is_used_by_a_chapter():
     from ropebook.exercises.base import CHECKERS
 
-    used = [
-        CHECKED.search(cell.source)[2]
-        for name in NOTEBOOKS
-        for cell in code_cells(read(ROOT / name), "exercise")
-    ]
-    assert sorted(used) == sorted(CHECKERS), "each exercise stands once in the book"
+    cells = [cell for name in NOTEBOOKS for cell in code_cells(read(ROOT / name))]
+    asked = [match[2] for cell in cells for match in ASKED.finditer(cell.source)]
+    stubs = [CHECKED.search(cell.source)[2] for cell in cells if "exercise" in tags(cell)]
+    for names in (asked, stubs):
+        assert sorted(names) == sorted(set(names)), "each exercise stands once in the book"
+    assert {*asked, *stubs} == {*CHECKERS}
 
 
 # ---- text notebooks run during the build ------------------------------------------------------

@@ -7,6 +7,8 @@ from types import SimpleNamespace
 
 import pytest
 from bs4 import BeautifulSoup
+from docutils import nodes
+from docutils.utils import new_document
 from myst_nb.core.render import get_mime_priority
 from pygments import highlight
 from pygments.lexers import PythonLexer
@@ -41,6 +43,20 @@ def test_a_letter_is_colored_where_it_is_a_symbol_and_not_in_a_word(tex, letters
     for letter in letters:
         plain = plain.replace(f"{{{letter}}}}}", letter)
     assert plain == tex
+
+
+def test_a_formula_stays_on_one_line_with_the_signs_that_touch_it():
+    paragraph = nodes.paragraph()
+    paragraph += [nodes.Text("Here ("), nodes.math("", "a"), nodes.Text("), then ")]
+    paragraph += [nodes.math("", "b"), nodes.Text(" alone, then "), nodes.math("", "c")]
+    title = nodes.title("", "", nodes.math("", "d"), nodes.Text("."))
+    doctree = new_document("page")
+    doctree += [title, paragraph]
+    before = doctree.astext()
+    site.hold_signs(doctree)
+    held = [node.astext() for node in doctree.findall(nodes.inline)]
+    assert held == ["(a),"]
+    assert doctree.astext() == before, "no letter is lost"
 
 
 @pytest.fixture

@@ -2,10 +2,13 @@
 
 import math
 
+import numpy as np
 import pytest
+import torch
 
 from ropebook import exercises
-from ropebook.exercises import check, solution_of
+from ropebook.exercises import Verdict, check, solution_of
+from ropebook.exercises.solved import Watched, answer_said, value_said
 
 
 def closed_form(q, k, distance, angle):
@@ -60,7 +63,7 @@ def test_a_solution_waits_until_its_cell_is_run_twice_in_a_row(said):
     run_solution(runs)
     assert not runs and not said[0] and "run this cell once more" in said[0].message
     run_solution(runs)
-    assert runs and said[1] and said[1].message == "Right."
+    assert runs and said[1] and said[1].message == "Right. The value is (1, 3)."
     run_solution(runs)
     assert not said[2], "it is offered anew, as at first"
 
@@ -88,20 +91,24 @@ def test_a_solution_is_checked_at_once_when_its_exercise_is_solved(said):
     assert not runs, "the answer was wrong"
     check("turn by hand", (1, 3))
     run_solution(runs)
-    assert runs and said[-1].message == "Right."
+    assert runs and said[-1].message == "Right. The value is (1, 3)."
 
 
 def test_solutions_of_a_built_book_are_checked_at_once(said, monkeypatch):
     monkeypatch.setenv(exercises.RUN_SOLUTIONS, "1")
     run_solution(runs := [])
-    assert runs and said[0].message == "Right."
+    assert runs and said[0].message == "Right. The value is (1, 3)."
 
 
 @pytest.mark.parametrize(
     ("name", "solution", "message"),
     [
-        ("score from the distance", closed_form, "Right."),  # with parameters: the answer itself
-        ("find the distance", lambda: {5, -5}, "Right."),
+        (
+            "score from the distance",
+            closed_form,
+            "distance = 0, angle = 0.7 it gives -0.4.",
+        ),  # with parameters: the answer itself
+        ("find the distance", lambda: {5, -5}, "Right. The value is {-5, 5}."),
         ("find the distance", lambda: {5}, "ahead from behind"),
         ("find the distance", lambda: None, "Not answered yet."),
     ],
@@ -110,6 +117,48 @@ def test_a_solution_is_a_function_or_returns_a_value(said, monkeypatch, name, so
     monkeypatch.setenv(exercises.RUN_SOLUTIONS, "1")
     solution_of(name)(solution)
     assert message in said[0].message
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        (2 / 3, "0.666667"),
+        (torch.tensor([0.5, 1]), "[0.5, 1]"),
+        (np.float64(0.25), "0.25"),
+        (3 - 1j, "3 - 1j"),
+        ({"A", "C"}, "{'A', 'C'}"),
+        ([(), None], ""),
+        (list(range(100)), ""),
+        (torch.zeros(20, 20), ""),
+        (lambda: 1, ""),
+        (object(), ""),
+    ],
+)
+def test_a_short_value_is_said_and_no_other(value, said):
+    assert value_said(value) == said
+
+
+def test_a_function_is_said_with_its_first_call_as_it_was():
+    def emptied(q, factor):
+        total = factor * sum(q)
+        q.clear()
+        return total
+
+    watched = Watched(emptied)
+    assert answer_said(watched) == "" and watched([1, 2], 0.5) == 1.5 and watched([], 1) == 0
+    assert answer_said(watched) == "For q = [1, 2], factor = 0.5 it gives 1.5."
+
+
+def test_a_function_of_functions_is_said_by_what_it_gives():
+    watched = Watched(lambda rotate: rotate(2) > 1)
+    watched(lambda position: position)
+    assert answer_said(watched) == "On the first case it gives True."
+
+
+def test_a_verdict_shows_the_tags_that_a_text_may_have_and_no_others():
+    shown = Verdict("x", False, "<b>q<sub>m</sub></b> < <img> & more")._repr_html_()
+    assert "<b>q<sub>m</sub></b> &lt; &lt;img&gt; &amp; more" in shown
+    assert str(Verdict("x", False, "<b>q<sub>m</sub></b> < 1")) == "✗ x: qm < 1"
 
 
 def test_an_error_in_a_solution_is_an_error_of_its_cell(said, monkeypatch):

@@ -40,6 +40,10 @@ def by_half_the_angle(a, b):
     return half_a_turn - 2 * math.atan(b / (math.hypot(a, b) - a))
 
 
+def turned(x, y, angle):
+    return cmath.rect(1, angle) * complex(x, y)
+
+
 def step(twelfths):
     return cmath.exp(1j * math.pi / 6 * twelfths)
 
@@ -51,18 +55,27 @@ RIGHT = [
     ("multiply by hand", np.array([5, 5])),
     ("multiply by hand", torch.tensor([5.0, 5.0])),
     ("multiply by hand", torch.tensor(5.0 + 5.0j)),
-    ("multiply by hand", sp.expand((1 + 2 * sp.I) * (3 - sp.I))),
+    ("multiply two arrows", 2),
+    ("quarter turn", (5, 2)),
+    ("quarter turn", 1j * (2 - 5j)),
+    ("half of a quarter turn", {"w": [0.7, 0.71]}),
+    ("turn an arrow", turned),
+    ("turn an arrow", ("sin(angle) * y", "x * sin(angle)")),
+    ("turn an arrow", ("y * sin(angle)", "x * cos(angle - pi / 2)")),
+    ("pushed on together", 120),
+    ("pushed on together", "4 * 30"),
     ("turn one onto the other", 0.6 + 0.8j),
     ("turn one onto the other", (0.6, 0.8)),
     ("turn one onto the other", (1 + 3j) / (3 + 1j)),
-    ("turn one onto the other", sp.Rational(3, 5) + sp.Rational(4, 5) * sp.I),
+    ("turn one onto the other", (sp.Rational(3, 5), sp.Rational(4, 5))),
+    ("turn one onto the other", ("3/5", "4/5")),
     ("back from a matrix", from_matrix),
     ("back from a matrix", lambda matrix: (from_matrix(matrix).real, from_matrix(matrix).imag)),
     ("angle in every quadrant", by_half_the_angle),
     ("angle in every quadrant", by_arctangent),
     ("twelve directions", step(5)),
     ("twelve directions", (-0.866, 0.5)),
-    ("twelve directions", sp.exp(sp.I * sp.pi * 5 / 6)),
+    ("twelve directions", (-sp.sqrt(3) / 2, sp.Rational(1, 2))),
     ("enough small steps", 124),
     ("enough small steps", 124.0),
 ]
@@ -75,12 +88,38 @@ WRONG = [
     ("multiply by hand", -5 + 5j, "direction is not"),
     ("multiply by hand", 2 + 0j, "Lengths multiply: the square of yours is 4,"),
     ("multiply by hand", (1, 2, 3), "expected two numbers"),
-    ("multiply by hand", "5+5j", "not the text"),
+    ("multiply by hand", "5+5j", "expected two numbers"),
+    ("multiply two arrows", 0, "angles add"),
+    ("multiply two arrows", 1, "lengths multiply"),
+    ("quarter turn", (-5, -2), "clockwise"),
+    ("half of a quarter turn", {"w": [0.0, 1.0]}, "Not answered"),
+    ("half of a quarter turn", {"w": [1.0, 1.0]}, "Not answered"),
+    ("half of a quarter turn", {"w": [-0.71, -0.71]}, "Not answered"),
+    ("quarter turn", (-5, 2), "not turned"),
+    ("quarter turn", (5, -2), "its own sign"),
+    ("quarter turn", (-2, 5), "half a turn"),
+    ("quarter turn", (2, -5), "before the turn"),
+    ("quarter turn", (1, 2), "keeps the length"),
+    ("quarter turn", (-2, -5), "goes to (−y, x)"),
+    ("turn an arrow", ("x * sin(angle)", "y * sin(angle)"), "into the other one"),
+    ("turn an arrow", ("-y * sin(angle)", "-x * sin(angle)"), "clockwise"),
+    ("turn an arrow", ("y * sin(angle)", "-x * sin(angle)"), "yours goes to (0, −1)"),
+    ("turn an arrow", ("-y * sin(angle)", "x * sin(angle)"), "a minus before"),
+    ("turn an arrow", lambda x, y, angle: [x, y], "it should give"),
+    ("turn an arrow", lambda x, y, angle: None, "returned None"),
+    ("pushed on together", -120, "from cat to dog"),
+    ("pushed on together", 30180, "has turned"),
+    ("pushed on together", 180, "pointed before"),
+    ("pushed on together", 30120, "in front of both"),
+    ("pushed on together", 4, "in places"),
+    ("pushed on together", 90, "the example"),
+    ("pushed on together", "2*pi/3", "in radians"),
+    ("pushed on together", 0, "How many places"),
     ("turn one onto the other", (3 + 1j) / (1 + 3j), "the wrong way round"),
     ("turn one onto the other", 6 + 8j, "length squared"),
     ("turn one onto the other", (1 + 3j) * (3 + 1j), "You multiplied the two"),
-    ("turn one onto the other", 1j, "was it by 3 - i"),
-    ("turn one onto the other", 1, "takes (3, 1) to (3, 1)"),
+    ("turn one onto the other", 1j, "which is too far"),
+    ("turn one onto the other", (1, 0), "takes (3, 1) to (3.00, 1.00)"),
     ("back from a matrix", lambda matrix: None, "returned None"),
     ("back from a matrix", lambda matrix: from_matrix(matrix).conjugate(), "lower left corner"),
     ("back from a matrix", lambda matrix: 1 + 1j, "you return (1+1j)"),
@@ -146,9 +185,18 @@ def test_a_way_back_that_lets_one_outsider_in_is_caught(matrix, name):
     assert name in check("back from a matrix", too_kind).message
 
 
+def test_what_is_pushed_on_together_keeps_its_angle():
+    hand = cmath.rect(1, math.radians(30))
+    before, after = hand**6 / hand**2, hand**1006 / hand**1002
+    assert cmath.isclose(before, after, rel_tol=1e-9)
+    assert check("pushed on together", round(math.degrees(cmath.phase(after)), 6))
+
+
 def test_no_hint_gives_the_answer_away():
     answers = {
         "multiply by hand": ("5 + 5", "(5, 5)"),
+        "quarter turn": ("(5, 2)",),
+        "pushed on together": ("120",),
         "turn one onto the other": ("0.6", "0.8"),
         "twelve directions": ("150",),
         "enough small steps": ("124",),

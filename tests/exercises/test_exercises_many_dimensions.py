@@ -6,7 +6,10 @@ import numpy as np
 import torch
 from answers import accepted, hinted
 
+from ropebook.exercises.judging import OPEN
+from ropebook.widgets import FrequencyClocks, ScoreBuilder
 from ropelib.frequencies import inv_freq, wavelength
+from ropelib.reference import rotation_matrix
 
 
 def score(amplitudes, starts, frequencies, distance):
@@ -37,6 +40,11 @@ def by_squares(G):
 NEVER = int((wavelength(inv_freq(128)) > 4096).sum())
 ODOMETER = [2 * math.pi / 10, 2 * math.pi / 100, 2 * math.pi / 1000]
 RIGHT = [
+    ("exactly seven back", 1),
+    ("quiet everywhere else", ScoreBuilder(pairs=5)),
+    ("two hands by hand", -1),
+    ("a longer text", FrequencyClocks(context=4096)),
+    ("hands that aim best", 1),
     ("the middle hand", 200 * math.pi),
     ("the middle hand", 628),
     ("score from the clocks", score),
@@ -54,6 +62,18 @@ RIGHT = [
     ("three hands", [-speed for speed in ODOMETER]),
 ]
 WRONG = [
+    ("exactly seven back", 0, "nearly as high on another hill"),
+    ("exactly seven back", 2, "switch them on one by one"),
+    *[("quiet everywhere else", ScoreBuilder(pairs=j), OPEN) for j in (1, 2, 3, 4, 6, 7, 8)],
+    ("two hands by hand", -3, "the first hand"),
+    ("two hands by hand", 2, "the second hand"),
+    ("two hands by hand", 3, "before any turn"),
+    ("two hands by hand", -5, "clockwise"),
+    ("two hands by hand", 7, "Two dot products"),
+    ("a longer text", FrequencyClocks(), OPEN),
+    ("a longer text", FrequencyClocks(context=8192), OPEN),
+    ("hands that aim best", 0, "every 6.28 words"),
+    ("hands that aim best", 2, "less than half"),
     ("the middle hand", 100, "turned by one radian"),
     ("the middle hand", 0.01, "per token, in radians"),
     ("the middle hand", 20 * math.pi, "a half and not a quarter"),
@@ -97,7 +117,7 @@ WRONG = [
     ("three hands", inv_freq(6), "At distance 132"),
     ("three hands", [1.0, 1.0, 1.0], "At distance 710"),
     ("three hands", [2 * math.pi / 10, 2 * math.pi / 100, 0.5], "all three hands"),
-    ("three hands", [1.0, 0.1], "expected 3 numbers"),
+    ("three hands", [1.0, 0.1], "expected three numbers"),
 ]
 
 
@@ -109,3 +129,17 @@ def test_the_odometer_is_as_unlike_at_every_scale():
     distance = torch.tensor([1, 10, 100])
     alike = (distance[:, None] * torch.tensor(ODOMETER)).cos().mean(-1)
     torch.testing.assert_close(alike, alike[0].expand(3), atol=2e-3, rtol=0)
+
+
+def test_two_hands_by_hand_is_what_the_matrices_give():
+    """And what the hints say: one hand alone, no turn, the second hand the other way."""
+    q, k = torch.tensor([2.0, 1, 1, 0]).double(), torch.tensor([1.0, 1, 0, 2]).double()
+
+    def parts(speeds, m, n):
+        turn_q, turn_k = (rotation_matrix(p, speeds, layout="interleaved") for p in (m, n))
+        products = (turn_q @ q) * (turn_k @ k)
+        return [round(part) for part in products.view(2, 2).sum(-1).tolist()]
+
+    assert parts([math.pi, math.pi / 2], 1, 4) == parts([math.pi, math.pi / 2], 0, 3) == [-3, 2]
+    assert parts([0.0, 0.0], 1, 4) == [3, 0]
+    assert parts([math.pi, -math.pi / 2], 1, 4) == [-3, -2]

@@ -29,11 +29,14 @@ def is_relative(rotate):
 
 
 RIGHT = [
+    ("push both words on", 2),
     ("turn by hand", (1, 3)),
     ("turn by hand", [1.0, 3.0]),
     ("turn by hand", np.array([1, 3])),
     ("turn by hand", torch.tensor([1.0, 3.0])),
     ("score from the distance", closed_form),
+    ("choose your own angles", (80, 200)),
+    ("choose your own angles", (440, -160)),
     ("find the distance", {5, -5}),
     ("find the distance", [-5, 5]),
     ("look four back", (0, 1)),
@@ -44,6 +47,8 @@ RIGHT = [
     ("not a turn", lambda m: torch.tensor([[-1.0, 0.0], [0.0, 1.0]]).matrix_power(m % 2)),
 ]
 WRONG = [
+    ("push both words on", 0, "changed alike"),
+    ("push both words on", 1, "no arrow longer"),
     ("turn by hand", (-1, -3), "clockwise"),
     ("turn by hand", (3, -6), "keeps the length"),
     ("turn by hand", (-3, 1), "direction is not"),
@@ -59,6 +64,9 @@ WRONG = [
     ("score from the distance", lambda q, k, d, a: q.zero_().sum(), "your score is 0.0000"),
     ("score from the distance", lambda q, k, d, a: closed_form(q, k, d, 0.7), "your score is"),
     ("score from the distance", lambda q, k, d, a: None, "returned None"),
+    ("choose your own angles", (40, 40), "nothing turns"),
+    ("choose your own angles", (80, 100), "a step of 40° again"),
+    ("choose your own angles", (160, 1000), "from 1 to 2 by 120°"),
     ("find the distance", {5}, "ahead from behind"),
     ("find the distance", 5, "Give a set"),
     ("find the distance", {5.9, -5.9}, "whole numbers"),

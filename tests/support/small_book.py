@@ -1,6 +1,7 @@
 """A book of three pages with all that pages are made of: it needs no chapter and no kernel."""
 
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -133,7 +134,9 @@ def build(folder: Path, pages: dict | None = None) -> Path:
     for key in ("templates_path", "html_static_path"):
         sphinx["config"][key] = [str(ROOT / path) for path in sphinx["config"][key]]
     sphinx["config"]["html_favicon"] = str(ROOT / sphinx["config"]["html_favicon"])
+    # The book's own words, without the links to chapters, which are not here.
     glossary = (ROOT / "book/glossary.md").read_text("utf-8")
+    glossary = re.sub(r"\[([^\]]+)\]\([^)]+\)", r"\1", glossary)
     toc = {**_TOC, "chapters": [*_TOC["chapters"], {"file": "glossary"}]}
     texts = {
         "index.md": _INDEX,

@@ -18,7 +18,7 @@ CLASSES = widget_classes() | asking_classes()
 KIT = "kit/kit.js"
 OWN = "own/widget.js"
 # And 10 kB for each file of its own beside widget.js; what judges answers brings their language.
-MOST_BYTES, LANGUAGE_BYTES = 40_000, 10_000
+MOST_BYTES, LANGUAGE_BYTES = 42_000, 10_000
 
 
 @pytest.mark.parametrize("name", CLASSES)
@@ -175,7 +175,7 @@ def test_style_is_palette_then_rules_scoped_to_the_widget(name):
 def test_a_widget_carries_the_rules_it_needs():
     sizes = {name: len(cls._css) for name, cls in CLASSES.items()}
     assert statistics.mean(sizes[name] for name in widget_classes()) < 12_000, sizes
-    assert max(sizes[name] for name in asking_classes()) < 5_000, sizes
+    assert max(sizes[name] for name in asking_classes()) < 5_500, sizes
 
 
 def test_every_class_of_a_sheet_is_given_to_some_node():

@@ -106,3 +106,38 @@ def test_reduced_motion_arrives_without_traveling(on_scratch, name):
             places = {*map(str, values[1:])} - {"nan"}  # nan: a search that takes several frames
             assert len(places) <= 2, f"{button}: a jump has two places {values}"
         widget.control(button).evaluate("(button) => button.click()")
+
+
+# Runs in the page: for each control, whether a place of the page shows it and the picture that it
+# moves, both whole; a picture beside a control that is itself a picture counts as seen.
+_TOGETHER = """async () => {
+  const within = ({ top, bottom }) => top >= -1 && bottom <= innerHeight + 1;
+  const boxes = [...document.querySelectorAll(".rope-widget svg")]
+    .filter((node) => node.checkVisibility() && node.getBoundingClientRect().height > 90);
+  const controls = [...document.querySelectorAll(".rope-widget :is(button, input[type=range])")]
+    .filter((node) => node.checkVisibility({ visibilityProperty: true }));
+  const apart = [];
+  for (const node of controls) {
+    let together = false;
+    for (let share = 0.02; share < 1 && !together; share += 0.07) {
+      const { top } = node.getBoundingClientRect();
+      scrollTo({ top: scrollY + top - share * innerHeight, behavior: "instant" });
+      await passFrames();
+      const box = node.getBoundingClientRect();
+      const [x, y] = [box.left + box.width / 2, box.top + box.height / 2];
+      const onTop = document.elementFromPoint(x, y);
+      const reached = within(box) && (onTop === node || node.contains(onTop));
+      together = reached && boxes.some((one) => within(one.getBoundingClientRect()));
+    }
+    if (!together) apart.push(node.closest("[data-control]")?.dataset.control ?? node.outerHTML);
+  }
+  return apart;
+}"""
+# Its pictures are a reader's own text and a table.
+_NO_PICTURE = {"config_inspector"}
+
+
+@pytest.mark.parametrize("name", sorted(set(CLASSES) - _NO_PICTURE))
+def test_on_a_phone_a_picture_is_seen_while_any_control_is_in_hand(on_scratch, name):
+    widget = on_scratch(name, size=(390, 788))  # what the page's bar leaves of a phone
+    assert widget.page.evaluate(_TOGETHER) == []

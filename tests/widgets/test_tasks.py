@@ -20,7 +20,10 @@ from ropebook.widgets import ScoreBuilder, TokenShuffle, base
 TASKS = {name: one for name, one in DEFINITIONS.items() if one.kind == "task"}
 # What a reader does by keyboard: a control, and keys with how often each is pressed.
 MOVES = {
+    "hide a bug": [("rounded", "Space", 1), ("q_sign", "Space", 1), ("k_sign", "Space", 1)],
     "arrows together": [("n", "ArrowLeft", 2)],
+    "quiet everywhere else": [("pairs", "ArrowLeft", 3)],
+    "a longer text": [("context", "ArrowRight", 3)],
     "mend the score": [("q_layout", "ArrowRight", 1), ("convert", "Space", 1)],
     "full circle": [("shift", "ArrowRight", 18)],
     "seven distances": [("encoding_shaw", "Enter", 1), ("clip_distance", "ArrowLeft", 1)],

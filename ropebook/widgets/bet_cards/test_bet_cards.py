@@ -44,13 +44,17 @@ def opened(chromium, tmp_path):
     """Return a function that opens a page with a bet, a picture, and text after them."""
     contexts = []
 
-    def opened(article=True, veils=2, anchor="", context=None):
+    def opened(article=True, veils=2, anchor="", context=None, fold=False):
         text = page_of(BetCards(BET.told(), veils=veils), TokenShuffle())
         sheet = (ROOT / "book/_static/book.css").as_uri()
         text = text.replace("<style>", f'<link rel="stylesheet" href="{sheet}"><style>', 1)
         parts = text.split("</main>")
         text = f"{parts[0]}{AFTER}</section></main>{parts[1]}"
         text = text.replace("<main>", f"<main{' class=bd-article' if article else ''}><section>")
+        if fold:
+            begin = "<details open><summary>Fold</summary><div class=rope-deeper-body>"
+            text = text.replace("<section>", f"<section>{begin}", 1)
+            text = text.replace("</section></main>", "</div></details></section></main>")
         address = tmp_path / "index.html"
         address.write_text(text, encoding="utf-8")
         context = context or chromium.new_context(
@@ -86,6 +90,12 @@ def test_the_next_blocks_are_veiled_but_no_heading_no_fold_and_no_widget(opened)
         ["first", "second"],
         ["first", "second", "third"],
     ]
+
+
+def test_a_bet_in_a_fold_veils_what_follows_it_there(opened):
+    page = opened(veils=1, fold=True)
+    assert veiled(page) == ["first"]
+    assert page.locator(".rope-deeper-body > .rope-veil").count() == 1
 
 
 @pytest.mark.parametrize("hand", ["keyboard", "pointer"])

@@ -312,7 +312,7 @@ function build({ words, model, set, lesson, buttons, sliders, toggles, readouts 
   const picture = svg("svg", { role: "img", "aria-label": words.picture, class: "rope-bias-picture" });
   const map = matrixMap(picture, words.map);
   const [added, attention] = [rowStrip(picture, "row_bias"), rowStrip(picture, "row_weight")];
-  const pictureBox = html("div", {}, picture);
+  const pictureBox = div("rope-stays", picture);
   const room = () => roomOf(widthOf(pictureBox, 250, 420));
   chooseOn(picture, room, set);
 

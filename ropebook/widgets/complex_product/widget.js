@@ -286,7 +286,7 @@ function build({ words, model, state, set, commit, playing, lesson, buttons, tog
       name === "w" && state().unit ? rotate(at, (right + up) * step * 10 * KEY_TURN) : null,
     onMove: (name, tip) => (name === "z" ? commit({ z: tip }) : set(({ unit }) => ({ w: unit ? toUnit(tip) : tip }))),
   });
-  const box = div("rope-picture", picture.node);
+  const box = div("rope-picture rope-stays", picture.node);
   // What lies off the unit circle leaves it, and says so.
   const stop = (label, make) => ({
     label,

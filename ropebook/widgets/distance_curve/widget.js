@@ -273,7 +273,7 @@ function surveyor(bases, redraw) {
 function build({ words, model, redraw, lesson, buttons, sliders, toggles, readouts }) {
   const picture = curvePicture(words);
   const draw = whenChanged(picture.draw);
-  const place = div("rope-distance-picture", picture.node);
+  const place = div("rope-distance-picture rope-stays", picture.node);
   const stop = ([name, visit]) => [`preset_${name}`, { label: words.presets[name] ?? name, visit }];
   const stops = buttons(Object.fromEntries(Object.entries(model.get("presets")).map(stop)));
   const [tone, format] = ["neutral", formatQuantity];

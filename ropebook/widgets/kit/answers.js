@@ -40,13 +40,13 @@ export function judge(exercise, answer) {
 
 // The right answer with its value, and why.
 export function solutionOf(exercise) {
-  const { solution } = exercise;
-  return [answerShown(exercise), solution].filter(Boolean).join(" ");
+  return [answerShown(exercise), exercise.solution].filter(Boolean).join(" ");
 }
 
 function answerShown(exercise) {
   if (exercise.options) return exercise.options.find(({ right }) => right).text;
-  return exercise.kind === "fill-in" ? exercise.shown : `${exercise.shown}.`;
+  if (exercise.kind === "fill-in") return exercise.shown;
+  return exercise.shown === undefined ? "" : `${exercise.shown}.`; // a task says nothing more
 }
 
 // The code of a fill-in with these texts in its gaps, as a reader sees it.

@@ -236,7 +236,8 @@ function extreme(isBetter) {
   return (...values) => {
     const found = values.length === 1 ? needItems(values[0]) : values;
     if (!found.length) throw new LanguageError("An empty list has no largest and no smallest item.");
-    return found.map(needNumber).reduce((best, one) => (isBetter(one, best) ? one : best));
+    found.forEach(needNumber);
+    return found.reduce((best, one) => (isBetter(needNumber(one), needNumber(best)) ? one : best));
   };
 }
 

@@ -26,7 +26,7 @@ function hasContent(block) {
 // Veils the next `count` blocks after the cell that `el` stands in; returns what lifts the veil.
 // Outside of a built page, as in JupyterLab, there is nothing to veil.
 export function veil(el, count, words) {
-  const cell = el.closest(".bd-article") && el.closest("section > *, details > *, .bd-article > *");
+  const cell = el.closest(".bd-article") && el.closest("section > *, .rope-deeper-body > *, .bd-article > *");
   const blocks = cell && count > 0 ? blocksAfter(cell, count) : [];
   if (!blocks.length) return () => {};
   const show = askButton(words.lift, () => lift());

@@ -252,7 +252,7 @@ function build({ words, model, playing, lesson, chooser, buttons, toggles, slide
   const limit = model.get("max_position");
   const inverse = inverseFrequencies(HEAD_DIM, model.get("base"));
   const [seats, curve] = [seatsPicture(words), curvePicture(words, limit)];
-  const seatsBox = div("rope-picture", seats.node, legend(words, inverse));
+  const seatsBox = div("rope-picture rope-stays", seats.node, legend(words, inverse));
   const curveBox = div("rope-picture", curve.node);
   const choosers = ["q", "k"].map((name) => {
     const [text, type] = [words.layoutOf[name], `rope-layout-choice-name rope-tone-${name}`];

@@ -1,7 +1,7 @@
 import { IN_DEGREES } from "../kit/controls.js";
 import { div, svg, widthOf } from "../kit/dom.js";
 import { vectorHandle } from "../kit/drag.js";
-import { box, disc, label, layer, letter, path, turn, vector } from "../kit/layer.js";
+import { disc, label, layer, letter, path, turn, vector } from "../kit/layer.js";
 import { TAU, clamp, cross, dot, rotate } from "../kit/math.js";
 import { thereAndBack } from "../kit/motion.js";
 import { mount } from "../kit/mount.js";
@@ -18,7 +18,7 @@ const WORDS = {
     turn: "{radians} rad ({degrees}°)",
     handle: { name: "{name} before the turn; arrow keys move its tip", role: "movable point", value: "x {x}, y {y}" },
     lessons: {
-      rest: "At distance n − m = {distance} the score is <b>{score}</b>. Dotted: the same pair 3, 6 and 9 tokens on, turned together, with the same score.",
+      rest: "At distance n − m = {distance} the score is <b>{score}</b>. Dashed: before the turn. Solid: q after {m}, k after {n} steps of θ.",
       both: "Both move and both arrows turn; the distance stays {distance}, and the score stays <b>{score}</b>.",
       onlyK: "Only k moves: at distance {distance} the score is <b>{score}</b>.",
       still: "No turn: the score is <b>{score}</b> at every distance. Positions leave no trace.",
@@ -32,7 +32,6 @@ const WORDS = {
 };
 
 const SHIFT = 8;
-const GHOST_SHIFTS = [3, 6, 9];
 const EXTENT = 2.2;
 
 // q^T R(distance * theta) k
@@ -68,31 +67,9 @@ export function shortTurn(from, to) {
   return Math.atan2(cross(from, to), dot(from, to));
 }
 
-// The angle between q and k as it is some tokens on; nothing where one has no direction.
-function wedge({ open, from, between, theta }, { middle, unit }, shift = 0) {
-  const begin = from + shift * theta;
-  return open ? sectorPath(middle, middle, 0.36 * unit, begin, begin + between) : "";
-}
-
-// The same pair some tokens on, turned together, dotted and fainter each.
-function ghostPairs(state, scales) {
-  const { theta, tips, open, bisector } = state;
-  const { at, origin } = scales;
-  return GHOST_SHIFTS.map((shift, i) => {
-    const [q, k] = tips.map((tip) => at(rotate(tip, shift * theta)));
-    const [x, y] = at(rotate([0.88, 0], bisector + shift * theta));
-    return [
-      "g",
-      { opacity: 0.75 - 0.18 * i, visibility: theta ? "visible" : "hidden", "aria-hidden": "true" },
-      [
-        path("rope-between rope-between-ghost", wedge(state, scales, shift)),
-        path("rope-ghost", polylinePath([q, origin, k])),
-        disc("rope-ghost-q rope-q", q, 3),
-        box("rope-ghost-k rope-k", [k[0] - 3, k[1] - 3, 6, 6]),
-        label("", x, y + 4, open ? `+${shift}` : "", "middle"),
-      ],
-    ];
-  });
+// The angle between q and k; nothing where one has no direction.
+function wedge({ open, from, between }, { middle, unit }) {
+  return open ? sectorPath(middle, middle, 0.36 * unit, from, from + between) : "";
 }
 
 // A vector before its turn and after it, and the spiral between them.
@@ -140,7 +117,6 @@ function planePicture(words, { maxLength, onMove }) {
     paint([
       disc("rope-circle", origin, unit),
       label("", at([1, 0])[0] + 5, middle + 15, "1"),
-      ...ghostPairs(state, scales),
       path("rope-between", wedge(state, scales)),
       ...pair.flatMap(([name, before, after, position], i) =>
         turnedVector(name, [0.52, 0.74][i], before, after, position * theta, scales),
@@ -221,6 +197,7 @@ function build({ words, model, set, commit, playing, lesson, sliders, toggles, b
   const plane = planePicture(words, { maxLength: model.get("max_length"), onMove: commit });
   const curve = curvePicture(words, limit);
   const [planeBox, curveBox] = [plane, curve].map(({ node }) => div("rope-picture", node));
+  planeBox.classList.add("rope-stays");
   const stops = buttons({
     both_move: { label: words.stops.both, play: walk(limit, true) },
     only_k_moves: { label: words.stops.onlyK, play: walk(limit, false) },
@@ -276,7 +253,10 @@ function build({ words, model, set, commit, playing, lesson, sliders, toggles, b
       curve.draw(state, room.curve);
     },
     lesson: (state) =>
-      fill(words.lessons[kindOf(state)], { distance: tokens(state.distance), score: formatNumber(state.score) }),
+      fill(words.lessons[kindOf(state)], {
+        ...{ distance: tokens(state.distance), score: formatNumber(state.score) },
+        ...{ m: tokens(state.m), n: tokens(state.n) },
+      }),
   };
 }
 

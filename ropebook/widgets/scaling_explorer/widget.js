@@ -197,7 +197,7 @@ function build({ words, model, lesson, address, buttons, chooser, sliders, reado
       chooser("method", { label: words.method, options, className: "rope-row rope-scaling-methods" }),
       div(
         "rope-scaling-pictures",
-        div("", places[0], legendOf(words.legend, [18, 18], SAMPLES)),
+        div("rope-stays", places[0], legendOf(words.legend, [18, 18], SAMPLES)),
         div("", places[1], legendOf(words.curves, [18, 18], LINES), lesson),
       ),
       div("rope-controls", ...makeControls({ words, limits: model.get("limits"), sliders })),

@@ -10,21 +10,21 @@ import { fill, formatAngle, formatNumber, formatQuantity, whole } from "../kit/t
 
 const WORDS = {
   en: {
-    title: "Score builder: cosines of several clocks, added up",
-    picture: "Above, the cosine of every pair over the distance; below, their sum, the score",
-    axes: { distance: "distance n − m (dots: whole tokens)", parts: "each pair", sum: "their sum: the score" },
-    dials: "One clock per pair, fastest first; arrow keys choose one",
-    dial: "pair {index}, wavelength {wavelength} tokens, {state}",
+    title: "Score builder: cosines of several hands, added up",
+    picture: "Above, the cosine of every hand over the distance; below, their sum, the score",
+    axes: { distance: "distance n − m (dots: whole tokens)", parts: "each hand", sum: "their sum: the score" },
+    dials: "One hand per pair, fastest first; arrow keys choose one",
+    dial: "hand {index}, wavelength {wavelength} tokens, {state}",
     states: { on: "adds {part}", off: "switched off" },
-    note: "One clock per pair, fastest first, at the chosen distance. Green: what it adds to the score.",
-    head: { distance: "distance n − m", pairs: "pairs switched on", dim: "head_dim, two per pair", base: "base" },
+    note: "The hands, fastest first, at the chosen distance. Green: what each adds to the score.",
+    head: { distance: "distance n − m", pairs: "hands switched on", dim: "numbers in the head, two per hand", base: "base" },
     clock: { amplitude: "how much it counts, A", start: "where it starts, α" },
     aims: { zero: "all agree at 0", seven: "aim at −7", here: "aim at the marker" },
-    kinds: { one: "one pair only", fast: "only the fast", slow: "only the slow" },
+    kinds: { one: "one hand only", fast: "only the fast", slow: "only the slow" },
     lessons: {
       peak: "At distance {peak} all {on} cosines are at their top: together <b>{best}</b>. Elsewhere they disagree: the best of the other hills, at {rival}, has <b>{next}</b>.",
       level:
-        "At distance {peak} all {on} cosines are at their top: together <b>{best}</b>. But right beside it they still have <b>{beside}</b>: these clocks are too slow to tell neighbors apart.",
+        "At distance {peak} all {on} cosines are at their top: together <b>{best}</b>. But right beside it they still have <b>{beside}</b>: these hands are too slow to tell neighbors apart.",
       rival:
         "At distance {peak} all {on} cosines are at their top: together <b>{best}</b>. But at {rival} they nearly agree again: <b>{next}</b>.",
       one: "One cosine: at its top at distance {peak}, and again every <b>{wavelength}</b> tokens.",
@@ -35,7 +35,7 @@ const WORDS = {
     scores: { here: "score here", possible: "if all agreed", peak: "highest score", beside: "beside it" },
     rival: { score: "best other hill", none: "none" },
     at: " at ",
-    heading: "Pair {index}",
+    heading: "Hand {index}",
     facts: { wavelength: "wavelength", tokens: "{value} tokens", part: "adds here" },
   },
 };
@@ -335,6 +335,7 @@ function build(tools) {
   });
   const box = (name, ...nodes) => div(`rope-builder${name}`, ...nodes);
   const [pictureBox, dialBox] = [box("-picture", curves.node), html("div", {}, clocks.node)];
+  pictureBox.classList.add("rope-stays");
   const note = html("p", { class: "rope-builder-note" }, words.note);
   const heading = html("p", { class: "rope-heading" }, title);
   lesson.classList.add("rope-builder-lesson");

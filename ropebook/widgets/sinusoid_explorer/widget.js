@@ -158,7 +158,7 @@ function mapPicture(words) {
       shades[i].style.maskImage = `url(${canvas.toDataURL()})`;
     });
   });
-  return { node: div("rope-sinusoid-map", colors, picture), draw, color };
+  return { node: div("rope-sinusoid-map rope-stays", colors, picture), draw, color };
 }
 
 const HUB = [75, 75];

@@ -196,6 +196,7 @@ function build({ words, model, commit, lesson, chooser, buttons, sliders, readou
   const compared = comparedPicture(words.compared, texts);
   const boxOf = (caption, { node }) => div("rope-picture", html("p", { class: "rope-carried-caption" }, caption), node);
   const planeBox = boxOf(words.carried.caption, carried);
+  planeBox.classList.add("rope-stays");
   const headsBox = boxOf(words.compared.caption, compared);
   const choice = chooser("values", {
     className: "rope-row rope-row-first rope-carried-stops",

@@ -102,6 +102,11 @@ def test_pages_of_markdown_are_read_too(tmp_path):
         encoding="utf-8",
     )
     assert read(path).open == Counter(words=3, widgets=1)
+    path.write_text(
+        "# One\n\n{#name .deeper}\n### Two\n\nthree\n\n## Four\n\nfive\n", encoding="utf-8"
+    )
+    times = read(path)
+    assert (times.open, times.deeper) == (Counter(words=3), Counter(words=2))
 
 
 def test_prose_is_counted_without_code_formulas_and_addresses():
@@ -173,3 +178,14 @@ def test_the_command_says_the_time_of_pages_and_parts(capsys, tmp_path):
     reading.main([str(notebook(tmp_path, ("markdown", "# T\n\n" + "word " * 1000))), "--parts"])
     told = capsys.readouterr().out
     assert "must say: **Time:** about 10 minutes." in told and "words" in told
+
+
+def test_the_command_corrects_what_pages_state_and_nothing_else(tmp_path, capsys):
+    old = '**Time:** about 95 minutes, and 10 more under "Deeper".'
+    path = notebook(tmp_path, ("markdown", f"# T\n\n{old}\n\n" + "word " * 1000), ("code", "1"))
+    before = path.read_text("utf-8")
+    reading.main([str(path), "--write"])
+    assert "must say" not in capsys.readouterr().out
+    assert reading.stated(path) == "**Time:** about 10 minutes."
+    changed = before.replace(json.dumps(old)[1:-1], "**Time:** about 10 minutes.")
+    assert path.read_text("utf-8") == changed
