@@ -77,5 +77,8 @@ class RopeWidget(FolderWidget):
 
     task = TaskTrait()
     card = traitlets.Dict(
-        default_value=None, allow_none=True, key_trait=traitlets.Enum(["says", "title", "to"])
+        default_value=None,
+        allow_none=True,
+        key_trait=traitlets.Enum(["says", "title", "to"]),
+        value_trait=traitlets.Unicode(),
     ).tag(sync=True)

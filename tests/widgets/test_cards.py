@@ -1,0 +1,32 @@
+"""A widget on a card: its picture alone, over a sentence that leads to its chapter."""
+
+import pytest
+import traitlets
+from scratch import made, widget_classes
+
+CARD = {"says": "One <b> sentence.", "title": "A chapter", "to": "chapter.html"}
+SEEN = """(root) => ({
+  drawn: [...root.querySelectorAll("svg, canvas")].filter(
+    (node) => node.getClientRects().length && node.getBoundingClientRect().height > 60).length,
+  sentences: [...root.querySelectorAll(".rope-lesson, .rope-readouts")].filter(
+    (node) => node.getClientRects().length).length,
+  wide: root.scrollWidth - root.clientWidth,
+})"""
+
+
+@pytest.mark.parametrize("name", widget_classes())
+def test_a_card_shows_the_picture_and_where_it_leads(on_scratch, name):
+    widget = on_scratch(name, (300, 700), traits={"card": CARD})
+    root = widget.page.locator(".rope-card")
+    seen = root.evaluate(SEEN)
+    assert seen["drawn"] >= 1 and seen["sentences"] == 0 and seen["wide"] <= 0, seen
+    link = root.get_by_role("link", name="A chapter")
+    assert link.get_attribute("href") == "chapter.html"
+    assert root.locator(".rope-card-says").inner_text() == "One <b> sentence. A chapter"
+
+
+@pytest.mark.parametrize("card", [{"say": "x"}, {"says": 3, "title": "a", "to": "b"}, "words"])
+def test_what_is_no_card_is_refused(card):
+    with pytest.raises(traitlets.TraitError, match="card"):
+        made("rotation_explorer", card=card)
+    assert made("rotation_explorer").card is None
