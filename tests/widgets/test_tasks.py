@@ -28,6 +28,7 @@ MOVES = {
     "full circle": [("shift", "ArrowRight", 18)],
     "seven distances": [("encoding_shaw", "Enter", 1), ("clip_distance", "ArrowLeft", 1)],
     "further away and more alike": [("offset", "ArrowRight", 12)],
+    "hide a bug": [("no_bug", "Enter", 1), ("q_seat", "Space", 1), ("k_seat", "Space", 1)],
 }
 
 
