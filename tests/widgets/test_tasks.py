@@ -27,7 +27,7 @@ MOVES = {
     "full circle": [("shift", "ArrowRight", 18)],
     "further away and more alike": [("offset", "ArrowRight", 12)],
     "half of a quarter turn": [("w", "ArrowRight", 7), ("w", "ArrowDown", 3)],
-    "hide a bug": [("rounded", "Space", 1), ("q_sign", "Space", 1), ("k_sign", "Space", 1)],
+    "hide a bug": [("no_bug", "Enter", 1), ("q_seat", "Space", 1), ("k_seat", "Space", 1)],
     "mend the score": [("q_layout", "ArrowRight", 1), ("convert", "Space", 1)],
     "quiet everywhere else": [("pairs", "ArrowRight", 4)],
     "seven distances": [("encoding_shaw", "Enter", 1), ("clip_distance", "ArrowLeft", 1)],

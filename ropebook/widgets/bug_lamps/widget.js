@@ -96,7 +96,7 @@ const GROUPS = {
 const BUGS = Object.values(GROUPS).flat();
 const ALL_OFF = Object.fromEntries(BUGS.map((bug) => [bug, false]));
 const PAIRS = 4;
-const ROOM = { left: 44, top: 24, row: 54, gap: 4, bar: 60, foot: 30 };
+const ROOM = { left: 44, top: 24, row: 54, gap: 0, bar: 72, foot: 28 };
 const RAYS = Array.from({ length: 8 }, (_, i) => {
   const [c, s] = [Math.cos((i * Math.PI) / 4), Math.sin((i * Math.PI) / 4)];
   return `M${13 + 8 * c} ${13 + 8 * s}L${13 + 11.5 * c} ${13 + 11.5 * s}`;
