@@ -135,7 +135,7 @@ define(
         widget="complex_product",
         text="Find the number that turns by half of a quarter turn and stretches nothing.",
         # Its square is i; the other root of i turns by five eighths of a circle.
-        done="hypot(w[0] - 0.7071, w[1] - 0.7071) < 0.04",
+        done="hypot(w[0] - sqrt(0.5), w[1] - sqrt(0.5)) < 0.04",
         said="Multiplied by itself, it is i.",
     ),
     Answer(

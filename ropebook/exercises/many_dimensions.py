@@ -32,7 +32,7 @@ define(
             ),
             Option(
                 "No: some other distance is nearly as good.",
-                said="With these two hands, another hill reaches 87 % of the one at −7.",
+                said="With these two hands, another hill reaches 87% of the one at −7.",
                 right=True,
             ),
             Option(

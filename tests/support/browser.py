@@ -36,6 +36,9 @@ _SETTLE = """async () => {
     await until(() => window.MathJax?.startup?.promise, "MathJax to load");
     await MathJax.startup.promise;
   }
+  // What is folded or hidden is drawn when it is seen, and must be as sound as what is open.
+  document.documentElement.dataset.code = "shown";
+  for (const fold of document.querySelectorAll("details")) fold.open = true;
   const hosts = () => [...document.querySelectorAll(".rope-widget-host")];
   await until(() => !document.querySelector('script[type$="widget-view+json"]'), "widget hosts");
   await until(() => hosts().every((host) => host.childNodes.length), "widgets to mount");
@@ -101,7 +104,7 @@ def open_page(context, address, settle=True):
 
 
 def settle_down(page):
-    """Wait until formulae are typeset, widgets stand, and figures were scrolled to and drawn."""
+    """Open all that is folded; wait for formulae, widgets and figures, each scrolled to."""
     page.evaluate(_SETTLE)
 
 

@@ -1,5 +1,7 @@
 """Every task of the book: open at first, done by the moves of a reader, and judged as in Python."""
 
+import ast
+import json
 import math
 import random
 import re
@@ -11,7 +13,7 @@ pytest.importorskip("anywidget")
 import javascript
 import traitlets
 from browser import accessibility_faults
-from scratch import made, widget_classes
+from scratch import ROOT, made, widget_classes
 
 from ropebook.exercises import check, judging
 from ropebook.exercises.definitions import DEFINITIONS
@@ -20,15 +22,36 @@ from ropebook.widgets import ScoreBuilder, TokenShuffle, base
 TASKS = {name: one for name, one in DEFINITIONS.items() if one.kind == "task"}
 # What a reader does by keyboard: a control, and keys with how often each is pressed.
 MOVES = {
-    "hide a bug": [("rounded", "Space", 1), ("q_sign", "Space", 1), ("k_sign", "Space", 1)],
-    "arrows together": [("n", "ArrowLeft", 2)],
-    "quiet everywhere else": [("pairs", "ArrowLeft", 3)],
     "a longer text": [("context", "ArrowRight", 3)],
-    "mend the score": [("q_layout", "ArrowRight", 1), ("convert", "Space", 1)],
+    "arrows together": [("n", "ArrowLeft", 1)],
     "full circle": [("shift", "ArrowRight", 18)],
-    "seven distances": [("encoding_shaw", "Enter", 1), ("clip_distance", "ArrowLeft", 1)],
     "further away and more alike": [("offset", "ArrowRight", 12)],
+    "half of a quarter turn": [("w", "ArrowRight", 7), ("w", "ArrowDown", 3)],
+    "hide a bug": [("rounded", "Space", 1), ("q_sign", "Space", 1), ("k_sign", "Space", 1)],
+    "mend the score": [("q_layout", "ArrowRight", 1), ("convert", "Space", 1)],
+    "quiet everywhere else": [("pairs", "ArrowRight", 4)],
+    "seven distances": [("encoding_shaw", "Enter", 1), ("clip_distance", "ArrowLeft", 1)],
+    "tell the two the apart": [("positions", "Space", 1)],
 }
+
+
+def starts():
+    """The traits with which a chapter shows each task: `ScoreBuilder(pairs=1, task="...")`."""
+    found = {name: {} for name in TASKS}
+    for notebook in sorted((ROOT / "book").glob("*/*.ipynb")):
+        for cell in json.loads(notebook.read_text("utf-8"))["cells"]:
+            source = "".join(cell["source"])
+            if cell["cell_type"] == "code" and "task=" in source:
+                calls = (n for n in ast.walk(ast.parse(source)) if isinstance(n, ast.Call))
+                for call in calls:
+                    given = {one.arg: one.value for one in call.keywords}
+                    if "task" in given:
+                        traits = {name: ast.literal_eval(node) for name, node in given.items()}
+                        found[traits.pop("task")] = traits
+    return found
+
+
+STARTS = starts()
 
 
 def test_every_task_has_the_moves_that_do_it():
@@ -56,13 +79,13 @@ def state_of(widget):
 @pytest.mark.parametrize("name", TASKS)
 def test_a_task_is_open_at_first_and_done_by_keyboard(on_scratch, name):
     task = TASKS[name]
-    widget = on_scratch(task.widget, traits={"task": name})
+    widget = on_scratch(task.widget, traits={"task": name, **STARTS[name]})
     box = widget.host.locator(f'[data-task="{name}"]')
     heard = box.get_by_role("status")
     lesson = widget.host.locator(".rope-lesson")
     assert lesson.evaluate("(node) => node.nextElementSibling.dataset.task") == name
     assert (box.get_attribute("data-done"), heard.text_content()) == ("false", "")
-    assert not check(name, made(task.widget))
+    assert not check(name, made(task.widget, **STARTS[name]))
     before = box.bounding_box()["height"]
     for i, (control, key, times) in enumerate(MOVES[name]):
         last = i == len(MOVES[name]) - 1
@@ -74,13 +97,7 @@ def test_a_task_is_open_at_first_and_done_by_keyboard(on_scratch, name):
     assert box.bounding_box()["height"] == before
     assert widget.page.evaluate("JSON.parse(localStorage['rope-book:marks'])") == {name: True}
     assert accessibility_faults(widget.page) == []
-    # Python, told of the same state, agrees.
-    traits = made(task.widget).traits()
-    settable = {
-        k: v for k, v in state_of(widget).items() if k in traits and not traits[k].read_only
-    }
-    settable = {k: v for k, v in settable.items() if k not in base.FolderWidget().keys}
-    assert check(name, made(task.widget, **settable))
+    assert check(name, judged_state(widget, task)), "Python, told of the same state, agrees"
     # What is done stays done, also when the page is opened again.
     undo = {"ArrowLeft": "ArrowRight", "ArrowRight": "ArrowLeft"}
     control, key, _ = MOVES[name][-1]

@@ -1,7 +1,7 @@
 // What an answer is given with, by the kind of the exercise: { nodes, inputs, read, write, fits }.
 import { freshId, rich } from "../kit/ask.js";
 import { OWN_KEYS } from "../kit/controls.js";
-import { html } from "../kit/dom.js";
+import { html, setAttributes } from "../kit/dom.js";
 import { textField } from "../kit/tries.js";
 
 const isText = (value) => typeof value === "string";
@@ -37,7 +37,7 @@ export function choiceField({ ids, options }) {
     return html("label", { class: "rope-ask-option" }, radios[i], rich("span", {}, text));
   });
   const group = html("div", { class: "rope-ask-options", role: "radiogroup" }, ...labels);
-  group.setAttribute("aria-labelledby", ids.question);
+  setAttributes(group, { "aria-labelledby": ids.question, "data-long": options.some(({ text }) => text.length > 28) });
   return {
     nodes: [group],
     inputs: [],

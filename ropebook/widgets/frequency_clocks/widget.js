@@ -353,7 +353,7 @@ function build({ words, model, redraw, lesson, ...tools }) {
       lesson,
       div("rope-controls", ...controls.shape),
       div("rope-play", controls.position, ...controls.player),
-      div("rope-clocks", html("div", {}, legend(words), dialBox), one.node),
+      div("rope-clocks", div("rope-stays", legend(words), dialBox), one.node),
       stripBox,
       div("rope-readouts", ...numbers.all),
     ),
