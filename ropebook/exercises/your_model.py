@@ -94,7 +94,8 @@ define(
         kind="number",
         question="A rotation is probed at some positions. Right at: 100, 1023, 2047, 3000, 4094, "
         "4100, 8188. Wrong at: 3001, 4098, 5001, 8190. Which is the <b>first whole position</b> at "
-        "which it is wrong? (In the notebook it is <code>ropebook.exercises.your_model.mystery_rotation</code>.)",
+        "which it is wrong? (In Python it is <code>mystery_rotation</code> of "
+        "<code>ropebook.exercises.your_model</code>.)",
         right=2049,
         hints=(
             Hint(
