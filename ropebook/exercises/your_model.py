@@ -1,12 +1,12 @@
-"""Checkers of the chapter Your model's rotation."""
+"""Exercises of the chapter Your model's rotation."""
 
 import math
 
 import torch
 
 from ropebook.exercises.base import exercise
+from ropebook.exercises.definitions import Answer, Bet, Hint, Option, define
 from ropelib import apply_rotary, cos_sin, diagnose, inv_freq
-from ropelib.frequencies import turns
 
 
 def mystery_rotation(x: torch.Tensor, position_ids: torch.Tensor) -> torch.Tensor:
@@ -14,36 +14,6 @@ def mystery_rotation(x: torch.Tensor, position_ids: torch.Tensor) -> torch.Tenso
     positions = position_ids.float().view(torch.int32)
     positions = ((positions + 0x1000) & ~0x1FFF).view(torch.float32)
     return apply_rotary(x, *cos_sin(positions, inv_freq(64)), layout="half")
-
-
-@exercise("hands that never turn")
-def _hands_that_never_turn(answer):
-    frequencies = inv_freq(128, 1_000_000)
-    right = int((turns(frequencies, 32_768) < 1).sum())
-    answer = float(answer)
-    if answer == right:
-        return None
-    if answer == int((frequencies * 32_768 < 1).sum()):
-        return "A full turn is 2 pi radians, not 1."
-    if answer == 64 - right:
-        return "Those are the hands that do complete a turn."
-    return "A hand that never completes a turn has a wavelength above 32768 tokens."
-
-
-@exercise("first wrong position")
-def _first_wrong_position(answer):
-    given, right = float(answer), 2**11 + 1
-    if given == right:
-        return None
-    if given == right - 1:
-        return "11 bits hold 2048: it is a power of two. Is the next whole number held as well?"
-    if given == 11:
-        return "That may be the number of bits. Asked is the first position that they cannot hold."
-    if given == 2**8 + 1:
-        return "That would be bfloat16. Measure this one: compare it at many positions at once."
-    if off_by(mystery_rotation, torch.float32, int(given)) < 1e-6:
-        return f"At position {given:g} it is right. Compare at many positions at once."
-    return f"It is wrong at {given:g}, but not for the first time."
 
 
 def off_by(rotate, dtype: torch.dtype, position: int) -> float:
@@ -61,3 +31,94 @@ def _repair_it(answer):
     if report.ok:
         return None
     return f"diagnose says {report.findings[0].code}: {report.findings[0].sentence}"
+
+
+define(
+    Bet(
+        "a factor of eight",
+        question="Llama 3.1 8B asks for rope type <code>llama3</code> with <code>factor</code> 8, "
+        "trained at 8192 tokens and meant for 131,072. Each head has 64 hands. "
+        "<b>How many of them does this slow down by 8?</b>",
+        options=(
+            Option(
+                "All 64.",
+                said="That is position interpolation, the first method there was. Here fast hands "
+                "keep their speed: they came round often in training.",
+            ),
+            Option(
+                "About half, the slow ones.",
+                said="Those that made less than one turn within the 8192 tokens of training.",
+                right=True,
+            ),
+            Option(
+                "The fast ones only.",
+                said="Fast hands have shown every angle in training already, so nothing is new to "
+                "them in a longer text. The slow ones have not.",
+            ),
+        ),
+    ),
+    Answer(
+        "as far as slowing goes",
+        kind="number",
+        unit="tokens",
+        question="A model is trained at 4096 tokens, and its slow hands are then slowed by 16. Up "
+        "to which length does no slowed hand leave the arc that training has shown?",
+        right=65_536,
+        hints=(
+            Hint(4096, "That is where an unslowed hand leaves its arc."),
+            Hint(256, "Slowed hands take longer for their arc, not less long."),
+            Hint(8 * 8192 * 2, "Multiply the trained length by the factor, once."),
+        ),
+        otherwise="A hand that turns 16 times slower reaches the same angle after 16 times as many "
+        "tokens.",
+        solution="16 · 4096: there each slowed hand has turned as far as it did at 4096 in "
+        "training.",
+    ),
+    Answer(
+        "hands that never turn",
+        kind="number",
+        unit="hands",
+        question="A model has <code>head_dim</code> 128 and base 1,000,000. How many of its 64 "
+        "hands never complete a turn within 32,768 tokens? (Hand i turns by 1000000<sup>−2i/128"
+        "</sup> radians per token.)",
+        right=24,
+        hints=(
+            Hint(15, "A full turn is 2 pi radians, not 1."),
+            Hint(40, "Those are the hands that do complete a turn."),
+        ),
+        otherwise="A hand that never completes a turn has a wavelength above 32768 tokens.",
+        solution="2π · 1000000<sup>2i/128</sup> &gt; 32768 asks for i &gt; 39.6: hands 40 to 63.",
+    ),
+    Answer(
+        "first wrong position",
+        kind="number",
+        question="A rotation is probed at some positions. Right at: 100, 1023, 2047, 3000, 4094, "
+        "4100, 8188. Wrong at: 3001, 4098, 5001, 8190. Which is the <b>first whole position</b> at "
+        "which it is wrong? (In Python it is <code>mystery_rotation</code> of "
+        "<code>ropebook.exercises.your_model</code>.)",
+        right=2049,
+        hints=(
+            Hint(
+                2048,
+                "11 bits hold 2048: it is a power of two. Is the next whole number held as well?",
+            ),
+            Hint(
+                11,
+                "That may be the number of bits. Asked is the first position that they cannot "
+                "hold.",
+            ),
+            Hint(
+                257,
+                "That would be bfloat16. Measure this one: compare it at many positions at once.",
+            ),
+            Hint(
+                1000,
+                "At position {a} it is right. Compare at many positions at once.",
+                when="a <= 2048 or a <= 4096 and a % 2 == 0 or a <= 8192 and a % 4 == 0",
+            ),
+        ),
+        otherwise="It is wrong at {a}, but not for the first time.",
+        solution="Beyond 2048 odd positions are wrong, beyond 4096 also every second even one: "
+        "positions keep 11 significant bits, as TF32 does.",
+    ),
+)
