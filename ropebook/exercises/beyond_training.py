@@ -5,43 +5,128 @@ import math
 import torch
 
 from ropebook.exercises.base import NO_RETURN, exercise
+from ropebook.exercises.definitions import Answer, Hint, define, within
 from ropelib import inv_freq
 from ropelib.distance import cosine_mean
 from ropelib.frequencies import wavelength
 
-
-@exercise("who comes round")
-def _who_comes_round(answer):
-    waves = wavelength(inv_freq(128, 500_000.0))
-    short, late = int((waves > 8192).sum()), int((waves > 65_536).sum())
-    given = float(answer)
-    if given == short - late:
-        return None
-    if given == short:
-        return "That many complete no turn in 8192 tokens, some of them none in 65 536 either."
-    if given == late:
-        return "Those complete no turn even in 65 536 tokens. Asked are those that come to it."
-    if given == 64 - short:
-        return "Those complete a turn within 8192 tokens: they have seen every angle already."
-    if given == 64 - late:
-        return "Of those, many complete a turn within 8192 tokens already."
-    return "Count the wavelengths 2 pi b^(2i/d) that lie between 8192 and 65 536 tokens."
+_WAVES = wavelength(inv_freq(128, 500_000.0))
+_SHORT, _LATE = int((_WAVES > 8192).sum()), int((_WAVES > 65_536).sum())
 
 
-@exercise("the hand that turns against you")
-def _the_hand_that_turns(answer):
-    given = float(answer)
-    if given == 18:
-        return None
-    if given == 20:
-        return "Ten tokens have distances 0 to 9: half a turn is made in 9 steps, not in 10."
-    if given == 9:
-        return "There it points the opposite way: its lowest score. When is it back home?"
-    if given == 10:
-        return "That is the first distance beyond the edge: it has only begun to come up again."
-    if given == 36:
-        return "That is two full turns. When is it home for the first time?"
-    return "It makes half a turn in 9 steps. How many steps does it take for a whole one?"
+def _first_below(head_dim: int, base: float, level: float) -> int:
+    likeness = cosine_mean(inv_freq(head_dim, base), torch.arange(2000))
+    return int((likeness < level).nonzero()[0])
+
+
+_SAFE = _first_below(128, 5e5, math.sin(math.pi / 4))
+
+define(
+    Answer(
+        "who comes round",
+        kind="number",
+        question="Llama 3: heads of 128 dimensions, base 500 000, trained on 8192 tokens. How many "
+        "of its 64 hands complete no turn in 8192 tokens, but do in 65 536?",
+        right=_SHORT - _LATE,
+        unit="hands",
+        hints=(
+            Hint(
+                _SHORT,
+                "That many complete no turn in 8192 tokens, some of them none in 65 536 either.",
+            ),
+            Hint(
+                _LATE,
+                "Those complete no turn even in 65 536 tokens. Asked are those that come to it.",
+            ),
+            Hint(
+                64 - _SHORT,
+                "Those complete a turn within 8192 tokens: they have seen every angle already.",
+            ),
+            Hint(64 - _LATE, "Of those, many complete a turn within 8192 tokens already."),
+        ),
+        otherwise="Count the wavelengths 2 pi b^(2i/d) that lie between 8192 and 65 536 tokens.",
+        solution="So many wavelengths, 2π b<sup>2i/d</sup>, lie between 8192 and 65 536 tokens.",
+    ),
+    Answer(
+        "the hand that turns against you",
+        kind="number",
+        question="Training texts have 10 tokens, distances 0 to 9. A head uses one hand to prefer "
+        "what is near: its cosine falls at every step of training, as far down as possible, so "
+        "that it points exactly the opposite way at distance 9. At which distance beyond the edge "
+        "does it give its highest score again?",
+        right=18,
+        unit="tokens",
+        hints=(
+            Hint(
+                20,
+                "Ten tokens have distances 0 to 9: half a turn is made in 9 steps, not in 10.",
+            ),
+            Hint(9, "There it points the opposite way: its lowest score. When is it back home?"),
+            Hint(
+                10,
+                "That is the first distance beyond the edge: it has only begun to come up again.",
+            ),
+            Hint(36, "That is two full turns. When is it home for the first time?"),
+        ),
+        otherwise="It makes half a turn in 9 steps. How many steps does it take for a whole one?",
+        solution="180 degrees at distance 9, so 20 degrees a token: full circle at 18.",
+    ),
+    Answer(
+        "blame",
+        kind="number",
+        question="A model loses 0.60 nats per byte far beyond its edge, compared with a window of "
+        "its trained length. With all hands folded it loses 0.06. Which share of the loss hangs on "
+        "what the hands say of far keys?",
+        right="(0.60 - 0.06) / 0.60",
+        accept=within(0.005, "0.9"),
+        hints=(
+            Hint(90, "Give a share: a number from 0 to 1.", when=within(0.5, "90")),
+            Hint(
+                0.1,
+                "That share is what folding leaves: more keys, and older ones.",
+                when=within(0.005, "0.1"),
+            ),
+            Hint(
+                0.54,
+                "That many nats. Which share of the whole loss is it?",
+                when=within(0.005, "0.54"),
+            ),
+        ),
+        otherwise="How much of the 0.60 does folding take away?",
+        solution="Folding changes the angles, distances and preference of far keys together: the "
+        "share is that of all three, not of new angles alone.",
+    ),
+    Answer(
+        "how far is the order safe",
+        kind="number",
+        question="Random keys, a head of 128 dimensions, base 500 000, all pairs of the query "
+        "equally long. What is the smallest whole distance at which the order of two keys is kept "
+        "with a probability of less than 3/4?",
+        right=_SAFE,
+        unit="tokens",
+        let={"likeness": "sum([cos(a * 500000 ** (-i / 64)) for i in range(64)]) / 64"},
+        hints=(
+            Hint(
+                _SAFE - 1,
+                "There it is still 3/4 or more. Asked is the first distance where it is less.",
+            ),
+            Hint(
+                _first_below(64, 5e5, math.sin(math.pi / 4)),
+                "64 dimensions? This head has 128, that is 64 hands.",
+            ),
+            Hint(_first_below(128, 1e4, math.sin(math.pi / 4)), "That is base 10 000."),
+            Hint(
+                _first_below(128, 5e5, 0.5),
+                "There C(r) falls below 1/2. The order is kept with 1/2 + arcsin(C)/pi: solve for "
+                "C.",
+            ),
+            Hint(7.5, "Give a whole distance, in tokens.", when="a < 0 or a != round(a)"),
+        ),
+        otherwise="At distance {a} the order is kept with a probability of "
+        "{0.5 + asin(likeness) / pi:.3f}.",
+        solution="1/2 + arcsin(C)/π < 3/4 where C < sin(π/4).",
+    ),
+)
 
 
 @exercise("show it at an old distance")
@@ -70,41 +155,3 @@ def _show_it_at_an_old_distance(answer):
                     "A remainder begins at 0 again; what do you take it of?"
                 )
     return None
-
-
-@exercise("blame")
-def _blame(answer):
-    given = float(answer)
-    if abs(given - 0.9) < 0.005:
-        return None
-    if abs(given - 90) < 0.5:
-        return "Give a share: a number from 0 to 1."
-    if abs(given - 0.1) < 0.005:
-        return "That share is what folding leaves: more keys, and older ones."
-    if abs(given - 0.54) < 0.005:
-        return "That many nats. Which share of the whole loss is it?"
-    return "How much of the 0.60 does folding take away?"
-
-
-@exercise("how far is the order safe")
-def _how_far_is_the_order_safe(answer):
-    def first(head_dim, base, level):
-        likeness = cosine_mean(inv_freq(head_dim, base), torch.arange(2000))
-        return int((likeness < level).nonzero()[0])
-
-    level = math.sin(math.pi / 4)
-    right, given = first(128, 5e5, level), float(answer)
-    if given == right:
-        return None
-    if given == right - 1:
-        return "There it is still 3/4 or more. Asked is the first distance where it is less."
-    if given == first(64, 5e5, level):
-        return "64 dimensions? This head has 128, that is 64 hands."
-    if given == first(128, 1e4, level):
-        return "That is base 10 000."
-    if given == first(128, 5e5, 0.5):
-        return "There C(r) falls below 1/2. The order is kept with 1/2 + arcsin(C)/pi: solve for C."
-    if given < 0 or given != int(given):
-        return "Give a whole distance, in tokens."
-    kept = 0.5 + math.asin(cosine_mean(inv_freq(128, 5e5), torch.tensor(given)).item()) / math.pi
-    return f"At distance {given:g} the order is kept with a probability of {kept:.3f}."

@@ -5,8 +5,8 @@ A chapter's file registers its exercises with `define(...)`; `ask("name")` shows
 
 Questions, options, hints and solutions are plain text in which <b> <i> <code> <sub> <sup> may
 stand. What is said to an answer may have values in braces: `{a}` is the answer, `{right}` the right
-one, `{cos(a):.4f}` any expression of `ropebook.exercises.language` with four decimals; a brace
-itself is written twice, `{{`.
+one, `{cos(a):.4f}` any expression of `ropebook.exercises.language` with four decimals (`:,.0f`
+groups thousands); a brace itself is written twice, `{{`.
 """
 
 import math
@@ -293,6 +293,18 @@ class Task:
             **{"kind": self.kind, "name": self.name, "widget": self.widget},
             **{"text": self.text, "done": self.done, "said": self.said},
         }
+
+
+def within(amount: float, *right: str) -> str:
+    """Return a rule that holds when each number is right up to an amount.
+
+    Example:
+        >>> within(0.05, "8 * log(2)")
+        'abs(a - (8 * log(2))) <= 0.05'
+    """
+    parts = [f"a[{place}]" for place in range(len(right))] if len(right) > 1 else ["a"]
+    rules = [f"abs({a} - ({b})) <= {amount}" for a, b in zip(parts, right, strict=True)]
+    return " and ".join(rules)
 
 
 Exercise = Bet | Answer | FillIn | Task

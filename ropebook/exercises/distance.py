@@ -5,69 +5,128 @@ import math
 import torch
 
 from ropebook.exercises.base import NO_RETURN, exercise
+from ropebook.exercises.definitions import Answer, Hint, define
 from ropelib import apply_rotary, cos_sin, inv_freq
 from ropelib.distance import cosine_mean, first_negative_distance, smallest_base
 
 _REACH = 20
 
 
-@exercise("count the rises")
-def _count_the_rises(answer):
+def _rises() -> int:
     turns = torch.tensor([math.pi / 2, math.pi], dtype=torch.float64)
     mean = cosine_mean(turns, torch.arange(9)).round(decimals=9)
-    rises = int((mean.diff() > 0).sum())
-    given = float(answer)
-    if given == rises:
-        return None
-    if given == 2:
-        return "The curve comes back to 1 twice, but it also rises on its way there."
-    if given == 8:
-        return "There are 8 steps in all. In how many of them is the later value the larger one?"
-    if given in (3, 5):
-        return (
-            "Count steps, not peaks: write down the nine values and look at each neighboring pair."
-        )
-    return "Write down cos(90° r) and cos(180° r) for r = 0 to 8, and half their sum."
+    return int((mean.diff() > 0).sum())
 
 
-@exercise("first zero crossing")
-def _first_zero_crossing(answer):
-    right = first_negative_distance(inv_freq(64), 2048)
-    given = float(answer)
-    if given == right:
-        return None
-    if given == right - 1:
-        return (
-            "That is the last distance up to which the base holds. Asked is the first negative one."
-        )
-    if given == first_negative_distance(inv_freq(128), 2048):
-        return "That is the head of 128 dimensions."
-    if given == first_negative_distance(inv_freq(32), 2048):
-        return "32 dimensions have 16 hands. This head has 64 dimensions and 32 hands."
-    mean = cosine_mean(inv_freq(64), torch.tensor(given)).item()
-    if mean < 0:
-        return "It is negative there, but not for the first time."
-    return f"At distance {given:g} the mean is {mean:.4f}."
+_FIRST = {width: first_negative_distance(inv_freq(width), 2048) for width in (32, 64, 128)}
+_BASES, _CONTEXT = range(1000, 60_001, 1000), 2000
+_FAILS = [first_negative_distance(inv_freq(128, base), _CONTEXT) or 0 for base in _BASES]
+_COME_ROUND = int((inv_freq(128, 1e6) * 32_768 >= 2 * math.pi).sum())
 
-
-@exercise("smallest base for a context")
-def _smallest_base_for_a_context(answer):
-    bases, length = range(1000, 60_001, 1000), 2000
-    right = smallest_base(128, length, bases)
-    given = float(answer)
-    if given == right:
-        return None
-    if given % 1000 or not 1000 <= given <= 60_000:
-        return "Give one of the bases 1000, 2000, ..., 60 000."
-    first = first_negative_distance(inv_freq(128, given), length)
-    if first is not None:
-        return f"With base {given:g} the sum is negative at distance {first}."
-    if smallest_base(128, length - 1000, bases) <= given < right:
-        return "That base holds, but not so far."
-    return (
-        "That base holds, and a smaller one does too. Did you halve an interval? "
-        "A smaller base may hold where a larger one fails: try them all, from below."
-    )
+define(
+    Answer(
+        "count the rises",
+        kind="number",
+        question="Two hands turn by 90° and by 180° per token, and the curve is the mean of their "
+        "cosines. In how many of the 8 steps from distance 0 to distance 8 does it rise?",
+        right=_rises(),
+        hints=(
+            Hint(2, "The curve comes back to 1 twice, but it also rises on its way there."),
+            Hint(
+                8,
+                "There are 8 steps in all. In how many of them is the later value the larger one?",
+            ),
+            Hint(
+                3,
+                "Count steps, not peaks: write down the nine values and look at each neighboring "
+                "pair.",
+                when="a in [3, 5]",
+            ),
+        ),
+        otherwise="Write down cos(90° r) and cos(180° r) for r = 0 to 8, and half their sum.",
+        solution="1, −1/2, 0, −1/2, 1, −1/2, 0, −1/2, 1: it rises to 0, to 1, to 0, to 1.",
+    ),
+    Answer(
+        "first zero crossing",
+        kind="number",
+        question="A head of 64 dimensions with base 10 000. At which whole distance is the mean of "
+        "its cosines negative for the first time? (Read it off the widget: RoFormer's head, a "
+        "longer context.)",
+        right=_FIRST[64],
+        unit="tokens",
+        let={"mean": "sum([cos(a * 10000 ** (-i / 32)) for i in range(32)]) / 32"},
+        hints=(
+            Hint(
+                _FIRST[64] - 1,
+                "That is the last distance up to which the base holds. Asked is the first negative "
+                "one.",
+            ),
+            Hint(_FIRST[128], "That is the head of 128 dimensions."),
+            Hint(
+                _FIRST[32], "32 dimensions have 16 hands. This head has 64 dimensions and 32 hands."
+            ),
+            Hint(
+                2048,
+                "It is negative there, but not for the first time.",
+                when="mean < 0",
+            ),
+        ),
+        otherwise="At distance {a} the mean is {mean:.4f}.",
+        solution="At every smaller distance the mean of the 32 cosines is 0 or more.",
+    ),
+    Answer(
+        "smallest base for a context",
+        kind="number",
+        question="Of the bases 1000, 2000, 3000, ..., 60 000, which is the smallest that keeps the "
+        "sum at 0 or above for a head of 128 dimensions at every distance from 1 to 2000?",
+        right=smallest_base(128, _CONTEXT, _BASES),
+        let={"fails": f"{_FAILS}[floor(a / 1000) - 1]".replace(" ", "")},
+        hints=(
+            Hint(
+                11_591,
+                "Give one of the bases 1000, 2000, ..., 60 000.",
+                when="a % 1000 != 0 or not 1000 <= a <= 60000",
+            ),
+            Hint(
+                17_000,
+                "With base {a} the sum is negative at distance {fails}.",
+                when="fails > 0",
+            ),
+        ),
+        otherwise="That base holds, and a smaller one does too. Did you halve an interval? "
+        "A smaller base may hold where a larger one fails: try them all, from below.",
+        solution="All of them from below: at 17 000 it fails again, so halving an interval may end "
+        "at 18 000.",
+    ),
+    Answer(
+        "stop the hands that never come round",
+        kind="number",
+        question="A model has heads of 128 dimensions, base 1 000 000 and a context of 32 768 "
+        "tokens. You want p-RoPE that lets exactly those hands stand still which complete no turn "
+        "within the context. Which share <i>p</i> of the hands goes on turning? (The first "
+        "⌊<i>p</i> · 64⌋ of them turn.)",
+        right=_COME_ROUND / 64,
+        accept=f"0 <= a <= 1 and floor(a * 128 / 2) == {_COME_ROUND}",
+        let={"turning": "floor(a * 128 / 2)"},
+        hints=(
+            Hint(40, "Give a share, a number from 0 to 1.", when="not 0 <= a <= 1"),
+            Hint(
+                1 - _COME_ROUND / 64,
+                "That is the share that stands still. Asked is the share that goes on turning.",
+                when=f"turning == {64 - _COME_ROUND} or near(a, {1 - _COME_ROUND / 64})",
+            ),
+            Hint(
+                0.75,
+                "With {turning} hands turning, the slowest of them does not come round within "
+                "32768.",
+                when=f"turning > {_COME_ROUND}",
+            ),
+        ),
+        otherwise="With {turning} hands turning you stop hands that do come round.",
+        solution="2π 10<sup>6i/64</sup> ≤ 32768 for i ≤ 64 log<sub>10</sub>(32768 / 2π) / 6 = "
+        "39.7: pairs 0 to 39 come round.",
+    ),
+)
 
 
 @exercise("a score that grows")
@@ -92,23 +151,6 @@ def _a_score_that_grows(answer):
         f"From {at} back to {at + 1} back the score goes from {scores[at]:.4f} to "
         f"{scores[at + 1]:.4f}. A fast hand comes round within 20 tokens: which one does not?"
     )
-
-
-@exercise("stop the hands that never come round")
-def _stop_the_hands(answer):
-    turns, length = inv_freq(128, 1e6), 32_768
-    round_trip = int((turns * length >= 2 * math.pi).sum())
-    kept = float(answer)
-    if not 0 <= kept <= 1:
-        return "Give a share, a number from 0 to 1."
-    found = int(kept * 128 // 2)
-    if found == round_trip:
-        return None
-    if found == 64 - round_trip or math.isclose(kept, 1 - round_trip / 64):
-        return "That is the share that stands still. Asked is the share that goes on turning."
-    if found > round_trip:
-        return f"With {found} hands turning, the slowest of them does not come round within 32768."
-    return f"With {found} hands turning you stop hands that do come round."
 
 
 @exercise("random or aligned")

@@ -42,6 +42,8 @@ def plain(value: object) -> object:
         value = value.tolist()
     if isinstance(value, str | bool | int | float) or value is None:
         return value
+    if value is ...:  # a dot of the stub that is still there
+        return None
     if isinstance(value, Sequence | set | frozenset):
         return [plain(item) for item in value]
     if isinstance(value, complex):

@@ -21,9 +21,10 @@ from ropebook.exercises.meaning import (
 )
 from ropebook.exercises.program import Function, function, result
 
+_GROUPS = re.compile(r"(?<=\d)(?=(?:\d{3})+(?:\.|$))")
 OPEN = "Not answered yet."
 RIGHT = "Right."
-PLACE = re.compile(r"\{\{|\}\}|\{([^{}]*?)(?::\.(\d)f)?\}")
+PLACE = re.compile(r"\{\{|\}\}|\{([^{}]*?)(?::(,?)\.(\d)f)?\}")
 _COUNTS = ("no numbers", "one number", "two numbers", "three numbers", "four numbers")
 _MAY = {
     "number": "Write a number: 0.4, 2/5 or 2*pi/3.",
@@ -84,7 +85,10 @@ def filled(text: str, names: Mapping[str, Value]) -> str:
             return match[0][0]
         try:
             found = value_of(expression(match[1]), names)
-            return show(found) if match[2] is None else rounded(number(found), int(match[2]))
+            if match[3] is None:
+                return show(found)
+            said = rounded(number(found), int(match[3]))
+            return _GROUPS.sub(",", said) if match[2] else said
         except LanguageError:
             return "?"
 

@@ -6,52 +6,139 @@ from collections.abc import Sequence
 import torch
 
 from ropebook.exercises.base import NO_RETURN, exercise
-from ropebook.exercises.definitions import Task, define
+from ropebook.exercises.definitions import Answer, Hint, Task, define, within
 from ropelib.encodings import alibi_slopes, t5_bucket
 
 
-@exercise("t5 bucket by hand")
-def _t5_bucket_by_hand(answer):
-    def bucket(distance, **how):
-        return int(t5_bucket(torch.tensor(distance), **how))
-
-    given = float(answer)
-    if given == bucket(-20):
-        return None
-    if given == bucket(20):
-        return "That is the bucket of a key 20 ahead. This one stands before the query."
-    if given == bucket(-20, bidirectional=False):
-        return "You gave all 32 buckets to one direction; here each direction has half of them."
-    if given == 20:
-        return "Only distances below 8 have a bucket of their own."
-    if given != round(given):
-        return "Buckets are whole numbers: round down."
-    if given == bucket(-20) + 1:
-        return "Round down, not up or to the nearest."
-    if given == bucket(-20) - 8:
-        return "That is the step above 8. The first 8 buckets are taken by single distances."
-    return "Two parts: which half of the 32, and how many steps above bucket 8 of that half?"
+def _bucket(distance: int, **how: bool) -> int:
+    return int(t5_bucket(torch.tensor(distance), **how))
 
 
-@exercise("alibi halving distance")
-def _alibi_halving_distance(answer):
-    given, slope = float(answer), float(alibi_slopes(8)[2])
-    if math.isclose(given, math.log(2) / slope, abs_tol=0.051):
-        return None
-    if given < 0:
-        return "A distance is not negative."
-    if math.isclose(given, math.log(2) * slope, rel_tol=0.02):
-        return "You multiplied by the slope. A steeper head halves sooner."
-    if math.isclose(given, 0.5 / slope, rel_tol=0.02):
-        return "There the bias is -1/2. The weight is multiplied by e to the bias."
-    if math.isclose(given, 1 / slope, rel_tol=0.02):
-        return "There the weight has fallen to 1/e (or to 1/2, had the softmax powers of 2)."
-    for head, other in enumerate(alibi_slopes(8).tolist(), 1):
-        if math.isclose(given, math.log(2) / other, rel_tol=0.02):
-            return (
-                f"That is right for head {head}. Heads are counted from 1 here, the steepest first."
-            )
-    return "Write down the factor after t tokens, put it equal to 1/2, and solve for t."
+_SLOPES = alibi_slopes(8).tolist()
+_LAYERS, _HEADS, _WIDTH, _ROWS = 12, 12, 64, 33
+
+define(
+    Answer(
+        "t5 bucket by hand",
+        kind="number",
+        question="T5, 32 buckets, maximum distance 128, attention in both directions. The key "
+        "stands 20 tokens <b>before</b> the query. Which bucket? (For distances from 8 on, the "
+        "step above 8 is 8 ln(distance / 8) / ln(128 / 8), rounded down.)",
+        right=_bucket(-20),
+        hints=(
+            Hint(
+                _bucket(20),
+                "That is the bucket of a key 20 ahead. This one stands before the query.",
+            ),
+            Hint(
+                _bucket(-20, bidirectional=False),
+                "You gave all 32 buckets to one direction; here each direction has half of them.",
+            ),
+            Hint(20, "Only distances below 8 have a bucket of their own."),
+            Hint(10.64, "Buckets are whole numbers: round down.", when="a != round(a)"),
+            Hint(_bucket(-20) + 1, "Round down, not up or to the nearest."),
+            Hint(
+                _bucket(-20) - 8,
+                "That is the step above 8. The first 8 buckets are taken by single distances.",
+            ),
+        ),
+        otherwise="Two parts: which half of the 32, "
+        "and how many steps above bucket 8 of that half?",
+        solution="Behind the query: the lower half, buckets 0 to 15. And 8 ln(20/8) / ln(16) = "
+        "8 · 0.916 / 2.773 = 2.64, so 8 + 2.",
+    ),
+    Answer(
+        "alibi halving distance",
+        kind="number",
+        question="ALiBi with 8 heads. At what distance, in tokens, has the <b>third</b> head "
+        "multiplied a weight by one half, compared with distance 0 and the same content? One "
+        "decimal is enough.",
+        right="8*log(2)",
+        unit="tokens",
+        accept=within(0.051, f"log(2) / {_SLOPES[2]}"),
+        let={
+            "others": f"[log(2) / slope for slope in {_SLOPES}]",
+            "head": "[i + 1 for i in range(8) if near(a, others[i], 0.02)][0]",
+        },
+        hints=(
+            Hint(-5.5, "A distance is not negative.", when="a < 0"),
+            Hint(
+                "log(2)/8",
+                "You multiplied by the slope. A steeper head halves sooner.",
+                when=f"near(a, log(2) * {_SLOPES[2]}, 0.02)",
+            ),
+            Hint(
+                4,
+                "There the bias is -1/2. The weight is multiplied by e to the bias.",
+                when=f"near(a, 0.5 / {_SLOPES[2]}, 0.02)",
+            ),
+            Hint(
+                8,
+                "There the weight has fallen to 1/e (or to 1/2, had the softmax powers of 2).",
+                when=f"near(a, 1 / {_SLOPES[2]}, 0.02)",
+            ),
+            Hint(
+                "16*log(2)",
+                "That is right for head {head}. Heads are counted from 1 here, the steepest first.",
+                when="any([near(a, other, 0.02) for other in others])",
+            ),
+        ),
+        otherwise="Write down the factor after t tokens, put it equal to 1/2, and solve for t.",
+        solution="The third slope is 2<sup>−3</sup>. exp(−t / 8) = 1/2 at t = 8 ln 2.",
+    ),
+    Answer(
+        "count the parameters",
+        kind="numbers",
+        question="A model with 12 layers, 12 heads of 64 dimensions. How many parameters in the "
+        "whole model does each scheme add? <b>Shaw</b>, keys and values, L = 16, tables shared by "
+        "the heads of a layer but not among layers; <b>T5</b>, 32 buckets, as in the paper; "
+        "<b>ALiBi</b>.",
+        labels=("Shaw", "T5", "ALiBi"),
+        right=(_LAYERS * 2 * _ROWS * _WIDTH, 32 * _HEADS, 0),
+        hints=(
+            *(
+                Hint((shaw, 32 * _HEADS, 0), f"Shaw: {said}", when=f"a[0] == {shaw}")
+                for shaw, said in (
+                    (
+                        _LAYERS * _ROWS * _WIDTH,
+                        "there is a table for the keys and one for the values.",
+                    ),
+                    (2 * _ROWS * _WIDTH, "that is one layer."),
+                    (_LAYERS * 2 * 32 * _WIDTH, "distances from -L to L, and there is a 0."),
+                    (_LAYERS * 2 * 16 * _WIDTH, "distances run both ways, from -L to L."),
+                    (_LAYERS * 2 * 17 * _WIDTH, "distances run both ways, from -L to L."),
+                    (_LAYERS * 2 * _ROWS, "an entry of the table is a vector."),
+                    (
+                        _LAYERS * _HEADS * 2 * _ROWS * _WIDTH,
+                        "the heads of a layer share the tables.",
+                    ),
+                )
+            ),
+            Hint(
+                (7, 32 * _HEADS, 0),
+                "Shaw: layers, times tables, times rows, times the width of a row.",
+                when="a[0] != right[0]",
+            ),
+            *(
+                Hint((_LAYERS * 2 * _ROWS * _WIDTH, t5, 0), f"T5: {said}", when=f"a[1] == {t5}")
+                for t5, said in (
+                    (32 * _HEADS * _LAYERS, "all layers share the numbers."),
+                    (32, "each head has numbers of its own."),
+                    (32 * _WIDTH, "a bucket holds a number, not a vector."),
+                    (32 * _HEADS * _WIDTH, "a bucket holds a number, not a vector."),
+                )
+            ),
+            Hint(
+                (_LAYERS * 2 * _ROWS * _WIDTH, 7, 0),
+                "T5: what does one head have per bucket, and what do layers share?",
+                when="a[1] != right[1]",
+            ),
+        ),
+        otherwise="ALiBi: are the slopes learned?",
+        solution="Shaw: 12 layers, 2 tables of 33 vectors of 64. T5: 32 numbers per head, shared "
+        "by all layers. ALiBi learns nothing.",
+    ),
+)
 
 
 @exercise("is it a relative bias")
@@ -114,38 +201,6 @@ def _shaws_term(answer):
         if math.isclose(given, dots[distance], abs_tol=1e-9):
             return "Row 0 of the table is for distance -L; distance 0 is row L."
         return f"At m = {m}, n = {n} and L = 3, your term does not use row {3 + distance}."
-    return None
-
-
-@exercise("count the parameters")
-def _count_the_parameters(answer):
-    if not isinstance(answer, Sequence) and not hasattr(answer, "__len__"):
-        return "Give three numbers: Shaw, T5, ALiBi."
-    if len(answer) != 3:
-        return "Give three numbers: Shaw, T5, ALiBi."
-    if any(part is ... for part in answer):
-        raise NotImplementedError
-    shaw, t5, alibi = (float(part) for part in answer)
-    layers, heads, width, entries = 12, 12, 64, 33
-    if shaw != layers * 2 * entries * width:
-        return {
-            layers * entries * width: "Shaw: there is a table for the keys and one for the values.",
-            2 * entries * width: "Shaw: that is one layer.",
-            layers * 2 * 32 * width: "Shaw: distances from -L to L, and there is a 0.",
-            layers * 2 * 16 * width: "Shaw: distances run both ways, from -L to L.",
-            layers * 2 * 17 * width: "Shaw: distances run both ways, from -L to L.",
-            layers * 2 * entries: "Shaw: an entry of the table is a vector.",
-            layers * heads * 2 * entries * width: "Shaw: the heads of a layer share the tables.",
-        }.get(int(shaw), "Shaw: layers, times tables, times rows, times the width of a row.")
-    if t5 != 32 * heads:
-        return {
-            32 * heads * layers: "T5: all layers share the numbers.",
-            32: "T5: each head has numbers of its own.",
-            32 * width: "T5: a bucket holds a number, not a vector.",
-            32 * heads * width: "T5: a bucket holds a number, not a vector.",
-        }.get(int(t5), "T5: what does one head have per bucket, and what do layers share?")
-    if alibi:
-        return "ALiBi: are the slopes learned?"
     return None
 
 

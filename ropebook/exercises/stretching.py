@@ -5,94 +5,124 @@ import math
 import torch
 
 from ropebook.exercises.base import NO_RETURN, close, exercise
+from ropebook.exercises.definitions import Answer, Hint, define
 from ropelib import inv_freq, scaling
 from ropelib.frequencies import turns
 
 _LLAMA_3 = {"original_max_seq_len": 4096, "low_freq_factor": 1.0, "high_freq_factor": 4.0}
-_SLOWED, _KEY, _QUERY = 8, 3000, 4097
 
 
-@exercise("hands left alone")
-def _hands_left_alone(answer):
-    plain = inv_freq(128)
-    slowed = plain / scaling.llama3(128, 10_000.0, factor=8.0, **_LLAMA_3)[0]
-    alone, full = int((slowed == 1).sum()), int((slowed > 8 - 1e-9).sum())
-    given = float(answer)
-    if given == alone:
-        return None
-    if given == full:
-        return "So many are slowed by all of 8. Asked are those that keep their speed."
-    if given == 64 - full:
-        return "Those are all that are slowed by less than 8. Some of them are slowed a little."
-    if given == int((turns(plain, 4096) >= 32).sum()):
-        return "32 turns is YaRN's line. Llama 3 draws it at 4."
-    if given == 64 - alone:
-        return "So many are slowed, some only a little. Asked is the rest."
-    return "A hand keeps its speed from 4 turns within 4096 tokens on. How many does hand i make?"
+_PLAIN = inv_freq(128)
+_BY = _PLAIN / scaling.llama3(128, 10_000.0, factor=8.0, **_LLAMA_3)[0]
+_ALONE, _FULL = int((_BY == 1).sum()), int((_BY > 8 - 1e-9).sum())
+_TERM = "0.1 * log(16) + 1"
 
-
-@exercise("base of NTK-aware")
-def _base_of_ntk_aware(answer):
-    base, factor, width = 10_000.0, 16.0, 128
-    given = float(answer)
-
-    def near(value):
-        return math.isclose(given, value, rel_tol=1e-3)
-
-    if near(base * factor ** (width / (width - 2))):
-        return None
-    if near(base * factor):
-        return (
-            "Then the last hand, number 63, is slowed by 16 to the power of 126/128: "
-            "a little less than 16."
-        )
-    if near(base * factor ** ((width - 2) / width)):
-        return "The exponent is upside down: the base must grow by more than 16, not by less."
-    if near(base * factor ** (width / 2)):
-        return "That is 16 for each of 64 digits. All of them together are to gain 16."
-    if given < base:
-        return "A smaller base makes the hands faster."
-    return "Wish: (new base / 10 000) to the power of 126/128 is 16. Why 126?"
-
-
-@exercise("where the old key seems to stand")
-def _where_the_old_key_seems_to_stand(answer):
-    given = float(answer)
-    if given == _SLOWED * _KEY - _QUERY:
-        return None
-    if given == _KEY - _QUERY:
-        return "That is where it is, and what a hand says that was not slowed."
-    if given == _QUERY - _SLOWED * _KEY:
-        return "So far away, but ahead or behind? Count n - m: positive when the key is ahead."
-    if given == _SLOWED * _KEY:
-        return "That is the position. Asked is the distance from the query at 4097."
-    if math.isclose(given, _KEY / _SLOWED - _QUERY):
-        return (
-            "The other way round: an angle made by a fast clock says more tokens to one who reads "
-            "it by a slow clock."
-        )
-    return "Angle of the key: 3000 times the old speed. Which position has that angle at speed / 8?"
-
-
-@exercise("how much sharper")
-def _how_much_sharper(answer):
-    term = scaling.yarn_mscale(16.0)
-    given = float(answer)
-
-    def near(value):
-        return math.isclose(given, value, rel_tol=2e-3)
-
-    if near(term**2):
-        return None
-    if near(term):
-        return "That is the factor on cos and sin. It is on the query and on the key."
-    if near(1 + 0.2 * math.log(16)):
-        return "Square all of it: (1 + x) squared is not 1 + 2 x."
-    if near(1 / term**2):
-        return "That is the temperature t. The scores are divided by it."
-    if near((0.1 * math.log10(16) + 1) ** 2) or near(0.1 * math.log10(16) + 1):
-        return "The logarithm is the natural one."
-    return "cos and sin get 0.1 ln 16 + 1. What does a product of two turned vectors get?"
+define(
+    Answer(
+        "hands left alone",
+        kind="number",
+        question="Llama 2's head (128 dimensions, base 10,000, 4096 tokens) is stretched by 8 with "
+        "Llama 3's rule: 4 turns and more, left alone; 1 turn and less, slowed by 8. How many of "
+        "its 64 hands keep exactly the speed they had?",
+        right=_ALONE,
+        unit="hands",
+        hints=(
+            Hint(_FULL, "So many are slowed by all of 8. Asked are those that keep their speed."),
+            Hint(
+                64 - _FULL,
+                "Those are all that are slowed by less than 8. Some of them are slowed a little.",
+            ),
+            Hint(
+                int((turns(_PLAIN, 4096) >= 32).sum()),
+                "32 turns is YaRN's line. Llama 3 draws it at 4.",
+            ),
+            Hint(64 - _ALONE, "So many are slowed, some only a little. Asked is the rest."),
+        ),
+        otherwise="A hand keeps its speed from 4 turns within 4096 tokens on. How many does hand i "
+        "make?",
+        solution="So many hands make 4 turns or more within 4096 tokens.",
+    ),
+    Answer(
+        "base of NTK-aware",
+        kind="number",
+        question="The same head is to be stretched by 16 with NTK-aware. Which base does it get?",
+        right="10000 * 16 ** (128/126)",
+        tolerance=1e-3,
+        hints=(
+            Hint(
+                160_000,
+                "Then the last hand, number 63, is slowed by 16 to the power of 126/128: a little "
+                "less than 16.",
+            ),
+            Hint(
+                "10000 * 16 ** (126/128)",
+                "The exponent is upside down: the base must grow by more than 16, not by less.",
+            ),
+            Hint(
+                "10000 * 16.0 ** 64",
+                "That is 16 for each of 64 digits. All of them together are to gain 16.",
+            ),
+            Hint(625, "A smaller base makes the hands faster.", when="a < 10000"),
+        ),
+        otherwise="Wish: (new base / 10 000) to the power of 126/128 is 16. Why 126?",
+        solution="The last hand, 63 of 64: (new / 10 000)<sup>126/128</sup> = 16.",
+    ),
+    Answer(
+        "where the old key seems to stand",
+        kind="number",
+        question="A model with LongRoPE has just switched to its long list, which slows a slow "
+        "hand by 8. The key at position 3000 lies in the cache as the short list turned it. By "
+        "that hand, how far ahead of the query at 4097 does it seem to stand? (In tokens; negative "
+        "if it seems to be behind.)",
+        right="8 * 3000 - 4097",
+        unit="tokens",
+        hints=(
+            Hint(
+                "3000 - 4097",
+                "That is where it is, and what a hand says that was not slowed.",
+            ),
+            Hint(
+                "4097 - 8 * 3000",
+                "So far away, but ahead or behind? Count n - m: positive when the key is ahead.",
+            ),
+            Hint(
+                "8 * 3000",
+                "That is the position. Asked is the distance from the query at 4097.",
+            ),
+            Hint(
+                "3000 / 8 - 4097",
+                "The other way round: an angle made by a fast clock says more tokens to one who "
+                "reads it by a slow clock.",
+            ),
+        ),
+        otherwise="Angle of the key: 3000 times the old speed. Which position has that angle at "
+        "speed / 8?",
+        solution="Its angle is 3000 times the old speed: position 24 000 by the new.",
+    ),
+    Answer(
+        "how much sharper",
+        kind="number",
+        question="YaRN by 16, as it is in <code>transformers</code>: cos and sin are multiplied by "
+        "the attention factor. By how much are the scores of turned vectors multiplied?",
+        right=f"({_TERM}) ** 2",
+        tolerance=2e-3,
+        hints=(
+            Hint(
+                _TERM,
+                "That is the factor on cos and sin. It is on the query and on the key.",
+            ),
+            Hint("1 + 0.2 * log(16)", "Square all of it: (1 + x) squared is not 1 + 2 x."),
+            Hint(
+                f"1 / ({_TERM}) ** 2",
+                "That is the temperature t. The scores are divided by it.",
+            ),
+            Hint("(0.1 * log(16, 10) + 1) ** 2", "The logarithm is the natural one."),
+            Hint("0.1 * log(16, 10) + 1", "The logarithm is the natural one."),
+        ),
+        otherwise="cos and sin get 0.1 ln 16 + 1. What does a product of two turned vectors get?",
+        solution="Once by the query, once by the key.",
+    ),
+)
 
 
 @exercise("draw the line")

@@ -69,11 +69,13 @@ function agree(left, right, tolerance) {
 
 // A text with the values of what stands in braces, `{a}` or `{cos(a):.4f}`.
 export function filledText(text, names) {
-  return text.replace(/\{\{|\}\}|\{([^{}]*?)(?::\.(\d)f)?\}/g, (all, tree, places) => {
+  return text.replace(/\{\{|\}\}|\{([^{}]*?)(?::(,?)\.(\d)f)?\}/g, (all, tree, comma, places) => {
     if (all === "{{" || all === "}}") return all[0];
     try {
       const found = valueOfTree(readExpression(tree), names);
-      return places === undefined ? showValue(found) : withDecimals(needNumber(found), Number(places));
+      if (places === undefined) return showValue(found);
+      const said = withDecimals(needNumber(found), Number(places));
+      return comma ? said.replace(/(?<=\d)(?=(?:\d{3})+(?:\.|$))/g, ",") : said;
     } catch (error) {
       if (error instanceof LanguageError) return "?";
       throw error;

@@ -105,7 +105,7 @@ test("a solution says its value", () => {
 });
 
 test("texts are filled, and a rule without a value does not hold", () => {
-  assert.equal(filledText("{{{a}}} {a/3:.2f} {nothing}", { a: 1n }), "{1} 0.33 ?");
+  assert.equal(filledText("{{{a}}} {a/3:.2f} {2e6/3:,.1f} {b}", { a: 1n }), "{1} 0.33 666,666.7 ?");
   assert.ok(!ruleHolds("1/0 > 0", {}) && ruleHolds("2 > 1", {}));
 });
 
