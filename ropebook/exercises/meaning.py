@@ -49,7 +49,7 @@ def show(value: Value) -> str:
         return f"{text[:MAX_SHOWN]}…" if len(text) > MAX_SHOWN else text
     if isinstance(value, bool | str):
         return str(value)
-    if abs(value) < 1e-300:
+    if abs(value) < 1e-12:  # what rounding leaves of 0
         return "0"
     if value == int(value) and abs(value) < 1e15:
         return str(int(value))

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import torch
 
 from ropebook.exercises.base import NO_RETURN, exercise
+from ropebook.exercises.definitions import Answer, Hint, define
 
 _ONE = (1.82, 1.79, 1.85, 1.80, 1.84)
 _OTHER = (1.80, 1.78, 1.82, 1.79, 1.81)
@@ -47,26 +48,6 @@ def _a_difference_over_seeds(answer):
     return None
 
 
-@exercise("what a bank holds")
-def _what_a_bank_holds(answer):
-    width, heads, narrow, extent = 6144, 64, 16, 1024
-    given = float(answer)
-    right = width * heads * narrow + narrow * extent
-    if given == right:
-        return None
-    if given == width * heads * narrow:
-        return "Those are the projections. The bank has to be learned too."
-    if given == narrow * extent:
-        return "That is the bank. Every head has a projection of its own as well."
-    if given == width * narrow + narrow * extent:
-        return "One projection for all heads: each of the 64 has its own."
-    if given == heads * (width * narrow + narrow * extent):
-        return "A bank for each head: there is one, and all heads share it."
-    if given == 128 * heads * narrow + narrow * extent:
-        return "128 is what this book's version reads, the head's query. Inkling reads the whole h."
-    return "How large is the matrix from h to a head's 16 numbers, how many heads, how large P?"
-
-
 @exercise("a bias that listens")
 def _a_bias_that_listens(answer):
     generator = torch.Generator().manual_seed(0)
@@ -96,37 +77,90 @@ def _a_bias_that_listens(answer):
     return None
 
 
-@exercise("hands of a small share")
-def _hands_of_a_small_share(answer):
-    waves = [2 * math.pi * 10_000 ** (2 * i / 6) for i in range(3)]
-    right = sum(wave <= 128 for wave in waves)
-    given = float(answer)
-    if given == right:
-        return None
-    if given == 3:
-        return (
-            "All three, if they were the three fastest of RoPE's 32. Partial rotation spreads its "
-            "hands from 1 down to the base anew: the exponent is 2i / 6."
-        )
-    if given == 2:
-        return f"Nearly: the second hand needs {waves[1]:.0f} tokens for a turn."
-    if given == 0:
-        return "The first hand turns by 1 rad per token: 6.28 tokens a turn."
-    return "There are three hands, at 10000^(-2i/6) rad per token for i = 0, 1, 2."
+_WIDTH, _HEADS, _NARROW, _EXTENT = 6144, 64, 16, 1024
+_LENGTH = 131
+_MARK = round(0.25 * (_LENGTH - 3))
+_BACK = _LENGTH - 2 - _MARK
 
-
-@exercise("how far to the key")
-def _how_far_to_the_key(answer):
-    length, depth = 131, 0.25
-    place = round(depth * (length - 3))
-    right = length - 2 - place
-    given = float(answer)
-    if given == right:
-        return None
-    if given == right + 1:
-        return "That is the distance to the mark. The answer is the symbol after it."
-    if given == place or given == place + 1:
-        return "That is where it stands, counted from the beginning. How far is it from the end?"
-    if given == length - place or given == right + 2:
-        return "Tokens are counted from 0: the question stands at 130."
-    return "Where does the mark stand, if 0 is the first place and 128 the last one possible?"
+define(
+    Answer(
+        "what a bank holds",
+        kind="number",
+        question="In a layer of Inkling that sees everything <b>h</b> has 6144 numbers; 64 heads "
+        "each have their own narrow query of 16 numbers; the bank reaches 1024 tokens back. How "
+        "many numbers does the layer learn for its position bias?",
+        right=f"{_WIDTH} * {_HEADS} * {_NARROW} + {_NARROW} * {_EXTENT}",
+        hints=(
+            Hint(
+                _WIDTH * _HEADS * _NARROW,
+                "Those are the projections. The bank has to be learned too.",
+            ),
+            Hint(
+                _NARROW * _EXTENT,
+                "That is the bank. Every head has a projection of its own as well.",
+            ),
+            Hint(
+                _WIDTH * _NARROW + _NARROW * _EXTENT,
+                "One projection for all heads: each of the 64 has its own.",
+            ),
+            Hint(
+                _HEADS * (_WIDTH * _NARROW + _NARROW * _EXTENT),
+                "A bank for each head: there is one, and all heads share it.",
+            ),
+            Hint(
+                128 * _HEADS * _NARROW + _NARROW * _EXTENT,
+                "128 is what this book's version reads, the head's query. Inkling reads the whole "
+                "h.",
+            ),
+        ),
+        otherwise="How large is the matrix from h to a head's 16 numbers, how many heads, how "
+        "large P?",
+        solution="A projection for each head, and one bank for all.",
+    ),
+    Answer(
+        "hands of a small share",
+        kind="number",
+        question="A head of 64 dimensions rotates the first 6, with base 10 000, as partial "
+        "rotation does it. How many of its three hands come full circle within 128 tokens?",
+        right=sum(2 * math.pi * 10_000 ** (2 * i / 6) <= 128 for i in range(3)),
+        unit="of three",
+        hints=(
+            Hint(
+                3,
+                "All three, if they were the three fastest of RoPE's 32. Partial rotation spreads "
+                "its hands from 1 down to the base anew: the exponent is 2i / 6.",
+            ),
+            Hint(
+                2,
+                "Nearly: the second hand needs {2 * pi * 10000 ** (2/6):.0f} tokens for a turn.",
+            ),
+            Hint(0, "The first hand turns by 1 rad per token: 6.28 tokens a turn."),
+        ),
+        otherwise="There are three hands, at 10000^(-2i/6) rad per token for i = 0, 1, 2.",
+        solution="6.28, 135 and 2916 tokens for a turn.",
+    ),
+    Answer(
+        "how far to the key",
+        kind="number",
+        question="A passkey text has 131 tokens; the question stands at the last place. The mark "
+        "may stand anywhere from place 0 to place 128, and stands a quarter of the way in "
+        "(rounded). How many tokens back from the question is the symbol that is asked for?",
+        right=_BACK,
+        unit="tokens",
+        hints=(
+            Hint(_BACK + 1, "That is the distance to the mark. The answer is the symbol after it."),
+            Hint(
+                _MARK,
+                "That is where it stands, counted from the beginning. How far is it from the end?",
+                when=f"a in [{_MARK}, {_MARK + 1}]",
+            ),
+            Hint(
+                _BACK + 2,
+                "Tokens are counted from 0: the question stands at 130.",
+            ),
+        ),
+        otherwise="Where does the mark stand, if 0 is the first place and 128 the last one "
+        "possible?",
+        solution="The mark stands at 32, the symbol at 33, the question at 130.",
+    ),
+)

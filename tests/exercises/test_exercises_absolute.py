@@ -55,7 +55,7 @@ WRONG = [
     ("bits that flip", (5, 4), "other order"),
     ("bits that flip", (4, 4), "fifth digit"),
     ("bits that flip", (3, 5), "one under the other"),
-    ("bits that flip", 4, "expected two numbers, got 1"),
+    ("bits that flip", 4, "expected 2 numbers, got 1"),
     (
         "code of place 1",
         (math.sin(1), math.cos(0.1), math.sin(0.01), math.cos(0.001)),
@@ -68,7 +68,7 @@ WRONG = [
     ("code of place 1", of([1, 100**-0.25]), "exponent is -2i/d"),
     ("code of place 1", (1, 1, 0, 1), "add up to 1"),
     ("code of place 1", of([0, 0]), "Each pair lies on the circle"),
-    ("code of place 1", (0.841, 0.540), "expected four numbers, got 2"),
+    ("code of place 1", (0.841, 0.540), "expected 4 numbers, got 2"),
     ("offset of two codes", -20, "from the query to the key"),
     ("offset of two codes", 64, "outside the range"),
     ("offset of two codes", 19.8, "whole numbers"),

@@ -40,7 +40,7 @@ export function showValue(value) {
   if (typeof value === "bigint" && value < 10n ** 15n && value > -(10n ** 15n)) return String(value);
   const number = Number(value);
   const size = Math.abs(number);
-  if (size < 1e-300) return "0";
+  if (size < 1e-12) return "0"; // what rounding leaves of 0
   if (Number.isInteger(number) && size < 1e15) return String(BigInt(number));
   const [mantissa, power] = digitsOf(size, Math.floor(Math.log10(size)));
   const sign = number < 0 ? "-" : "";
