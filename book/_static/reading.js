@@ -68,6 +68,8 @@
     window.addEventListener("hashchange", openTheAddressed);
     document.addEventListener("click", openTheClicked);
     openTheAddressed();
+    // Back and forward, a browser goes to where the page stood, measured with other folds open.
+    window.addEventListener("pageshow", () => requestAnimationFrame(openTheAddressed));
   }
 
   // On paper nothing can be opened.

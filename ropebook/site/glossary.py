@@ -8,6 +8,7 @@ description; `book/_static/glossary.js` shows it where the reader points, tabs o
 import html
 
 from docutils import nodes
+from sphinx.transforms import SphinxTransform
 from sphinx.util import logging
 
 _KEY = "rope_terms"
@@ -70,6 +71,19 @@ def explain(doctree: nodes.document, address: str, known: dict[str, tuple[str, s
         )
 
 
+class LocalAnchors(SphinxTransform):
+    """Keeps a term's anchor the page's own: Sphinx would make it a label of the whole book."""
+
+    default_priority = 840  # before Sphinx collects labels, at 850
+
+    def apply(self, **kwargs):
+        """Do it."""
+        if _is_glossary(self.env.docname):
+            for node in self.document.findall(nodes.inline):
+                for name in node["names"]:
+                    self.document.nametypes[name] = False
+
+
 def _is_glossary(name: str) -> bool:
     return name.rpartition("/")[2] == "glossary"
 
@@ -96,5 +110,6 @@ def _explain(app, doctree, name):
 
 def setup(app):
     """Register the glossary with Sphinx."""
+    app.add_transform(LocalAnchors)
     app.connect("doctree-read", _collect)
     app.connect("doctree-resolved", _explain)

@@ -17,7 +17,7 @@ from pygments.token import Keyword, Name
 
 from ropebook import palette, site
 from ropebook.exercises import RUN_SOLUTIONS
-from ropebook.site import folds, widgets
+from ropebook.site import folds, marks, widgets
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def in_the_book(monkeypatch):
     name = "mime_priority_overrides"
     monkeypatch.setattr(site.PlotlyRenderer, name, getattr(site.PlotlyRenderer, name))
     monkeypatch.setenv(RUN_SOLUTIONS, "")
-    app = SimpleNamespace(connect=lambda *_, **__: None)
+    app = SimpleNamespace(connect=lambda *_, **__: None, add_transform=lambda _: None)
     return lambda: site.setup(app)
 
 
@@ -268,3 +268,16 @@ def test_a_tagged_cell_that_does_not_begin_with_a_heading_is_told(kind, source):
     text, (sentence,) = folds.marked(notebook)
     assert "must be Markdown and begin with a heading" in sentence and "got cell 2" in sentence
     assert json.loads(text) == json.loads(notebook)
+
+
+def test_what_can_be_done_on_a_page_is_named_once_by_bets_boxes_and_tasks():
+    def state(**traits):
+        return {"state": traits}
+
+    states = {
+        "a": state(definition={"kind": "bet", "name": "push"}),
+        "b": state(task={"kind": "task", "name": "peak"}, limit=3),
+        "c": state(definition={"kind": "bet", "name": "push"}),
+        "d": state(task=None, definition={}),
+    }
+    assert marks.names(states) == ["push", "peak"]

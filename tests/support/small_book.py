@@ -103,11 +103,12 @@ _INDEX = """# The small book
 
 [One](one.ipynb), then [Two](two.md), and [One](one.ipynb) again.
 """
+# Its anchor is that of a term, too, and means each on its own page.
 _TWO = f"""# Two
 
 Into the [inner place](one.ipynb#inner-place) of a fold, or the [inner fold](one.ipynb#inner-fold).
 
-{{.deeper}}
+{{#softmax .deeper}}
 ## A fold in Markdown
 
 {PARAGRAPH}

@@ -17,7 +17,12 @@ const WORDS = {
     dial: "hand {index}, wavelength {wavelength} tokens, {state}",
     states: { on: "adds {part}", off: "switched off" },
     note: "The hands, fastest first, at the chosen distance. Green: what each adds to the score.",
-    head: { distance: "distance n − m", pairs: "hands switched on", dim: "numbers in the head, two per hand", base: "base" },
+    head: {
+      distance: "distance n − m",
+      pairs: "hands switched on",
+      dim: "numbers in the head, two per hand",
+      base: "base",
+    },
     clock: { amplitude: "how much it counts, A", start: "where it starts, α" },
     aims: { zero: "all agree at 0", seven: "aim at −7", here: "aim at the marker" },
     kinds: { one: "one hand only", fast: "only the fast", slow: "only the slow" },
