@@ -99,7 +99,7 @@ def minutes(counts: Counter) -> float:
 
     Example:
         >>> minutes(Counter(words=250, widgets=1))
-        6.5
+        5.5
     """
     if unknown := set(counts) - set(RATES):
         raise ValueError(f"counts must have names of RATES, got {sorted(unknown)}")

@@ -194,7 +194,7 @@ class Table:
         caption = f"<figcaption>{' '.join(words)}</figcaption>" if words else ""
         return (
             f'<figure class="rope-table"><style>{_style()}</style>'
-            f'<div class="rope-table-box pst-scrollable-table-container"><table class="table">'
+            f'<div class="rope-table-box pst-scrollable-table-container"><table>'
             f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>{caption}</figure>"
         )
 

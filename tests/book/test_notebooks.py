@@ -10,6 +10,8 @@ import pytest
 from nbclient import NotebookClient
 from toc import NOTEBOOKS, ROOT, TEXT_NOTEBOOKS
 
+TEMPLATE = "tests/book/template/chapter.ipynb"  # what a new chapter begins as
+CHAPTERS = [*NOTEBOOKS, TEMPLATE]
 HIDDEN = {"remove-cell", "remove-input", "hide-input", "hide-cell"}
 NETWORK = re.compile(
     r"\b(?:pip|conda|apt(?:-get)?) install\b|^\s*[!%]|\b(?:wget|curl)\b"
@@ -58,7 +60,7 @@ def test_every_notebook_stands_in_the_table_of_contents():
     assert written == set(NOTEBOOKS)
 
 
-@pytest.mark.parametrize("name", NOTEBOOKS)
+@pytest.mark.parametrize("name", CHAPTERS)
 def test_notebook_is_kept_without_outputs(name):
     notebook = read(ROOT / name)
     assert "widgets" not in notebook.metadata
@@ -67,7 +69,7 @@ def test_notebook_is_kept_without_outputs(name):
         assert cell.execution_count is None, f"code cell {number}"
 
 
-@pytest.mark.parametrize("name", NOTEBOOKS)
+@pytest.mark.parametrize("name", CHAPTERS)
 def test_notebook_is_valid_and_its_cells_have_names(name):
     notebook = read(ROOT / name)
     nbformat.validate(notebook)
@@ -77,7 +79,7 @@ def test_notebook_is_valid_and_its_cells_have_names(name):
     assert len(set(names)) == len(names)
 
 
-@pytest.mark.parametrize("name", NOTEBOOKS)
+@pytest.mark.parametrize("name", CHAPTERS)
 def test_notebook_has_one_title_and_begins_with_it(name):
     cells = [cell for cell in read(ROOT / name).cells if cell.cell_type == "markdown"]
     titles = [title for cell in cells for title in headings(cell.source)]
@@ -85,14 +87,14 @@ def test_notebook_has_one_title_and_begins_with_it(name):
     assert cells[0].source.startswith(titles[0])
 
 
-@pytest.mark.parametrize("name", NOTEBOOKS)
+@pytest.mark.parametrize("name", CHAPTERS)
 def test_visible_code_cells_are_short(name):
     for cell in code_cells(read(ROOT / name)):
         if not HIDDEN & tags(cell):
             assert len(cell.source.splitlines()) <= 25, cell.source
 
 
-@pytest.mark.parametrize("name", NOTEBOOKS)
+@pytest.mark.parametrize("name", CHAPTERS)
 def test_no_cell_installs_or_downloads(name):
     for cell in code_cells(read(ROOT / name)):
         found = NETWORK.search(cell.source)
@@ -102,19 +104,19 @@ def test_no_cell_installs_or_downloads(name):
 # ---- runs -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", NOTEBOOKS)
+@pytest.mark.parametrize("name", CHAPTERS)
 def test_notebook_runs_offline_from_top_to_bottom(ran, name):
     if ran(name).problem:
         pytest.fail(ran(name).problem, pytrace=False)
 
 
-@pytest.mark.parametrize("name", NOTEBOOKS)
+@pytest.mark.parametrize("name", CHAPTERS)
 def test_notebook_runs_within_a_minute_of_one_core(ran, name):
     # Of the processor's time, which does not grow when the machine is busy with other things.
     assert ran(name).seconds <= 60
 
 
-@pytest.mark.parametrize("name", NOTEBOOKS)
+@pytest.mark.parametrize("name", CHAPTERS)
 def test_running_leaves_no_error_and_nothing_on_standard_error(ran, name):
     for cell in code_cells(read(ran(name).path)):
         for output in cell.outputs:
@@ -125,7 +127,7 @@ def test_running_leaves_no_error_and_nothing_on_standard_error(ran, name):
 # ---- exercises --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", NOTEBOOKS)
+@pytest.mark.parametrize("name", CHAPTERS)
 def test_every_stub_is_open_and_every_solution_right(ran, name):
     notebook = read(ran(name).path)
     for cell in code_cells(notebook, "exercise"):
@@ -134,7 +136,7 @@ def test_every_stub_is_open_and_every_solution_right(ran, name):
         assert verdicts(cell) == ["right"], cell.source
 
 
-@pytest.mark.parametrize("name", NOTEBOOKS)
+@pytest.mark.parametrize("name", CHAPTERS)
 def test_every_exercise_is_followed_by_its_folded_solution(name):
     notebook = read(ROOT / name)
     asked = [CHECKED.search(cell.source)[2] for cell in code_cells(notebook, "exercise")]
@@ -146,7 +148,7 @@ def test_every_exercise_is_followed_by_its_folded_solution(name):
     assert not [cell.source for cell in untagged if CHECKED.search(cell.source)]
 
 
-@pytest.mark.parametrize("name", NOTEBOOKS)
+@pytest.mark.parametrize("name", CHAPTERS)
 def test_a_solution_gives_nothing_away_while_it_is_folded_and_is_one_function(name):
     for cell in code_cells(read(ROOT / name), "solution"):
         assert cell.source.splitlines()[0] == FOLDED
@@ -156,7 +158,7 @@ def test_a_solution_gives_nothing_away_while_it_is_folded_and_is_one_function(na
         assert decorator.func.id == "solution_of"
 
 
-@pytest.mark.parametrize("name", NOTEBOOKS)
+@pytest.mark.parametrize("name", CHAPTERS)
 def test_a_stub_takes_no_name_of_its_chapter(name):
     notebook = read(ROOT / name)
     stubs = code_cells(notebook, "exercise")
@@ -171,7 +173,7 @@ def assigned(cell):
     return {step.argval for step in dis.get_instructions(code) if step.opname == "STORE_NAME"}
 
 
-@pytest.mark.parametrize("name", NOTEBOOKS)
+@pytest.mark.parametrize("name", CHAPTERS)
 def test_what_the_page_folds_is_folded_in_jupyterlab(name):
     for cell in code_cells(read(ROOT / name)):
         source = {"hide-input", "hide-cell", "remove-input", "remove-cell"} & tags(cell)

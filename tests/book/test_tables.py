@@ -123,6 +123,11 @@ def test_bars_share_zero_and_scale():
         (' class="rope-table-below"', "0.0", "33.3"),
         ("", "33.3", "0.0"),
     ]
+    text = shown([("a", 4), ("b", 3)], header=("n", "x"), bars=("x",))
+    assert re.findall(r"left:([\d.]+)%;width:([\d.]+)%", text) == [
+        ("0.0", "100.0"),
+        ("0.0", "75.0"),
+    ]
 
 
 def test_a_table_that_cannot_be_is_refused():
