@@ -68,6 +68,7 @@ def test_the_task_is_done_by_just_those_pairs_that_light_fewer_lamps_than_either
         fewer = len(BugLamps.with_bugs(*pair).lit) < min(alone[bug] for bug in pair)
         done = check("hide a bug", ALL_OFF | dict.fromkeys(pair, True)).ok
         assert done == fewer, pair
+    assert not any(check("hide a bug", ALL_OFF | {bug: True}).ok for bug in BUGS)
 
 
 FAMILIES = [
