@@ -1,74 +1,12 @@
-"""Checkers of the chapter Inside attention."""
+"""Exercises of the chapter Inside attention."""
 
 import torch
 
 from ropebook.exercises.base import NO_RETURN, close, exercise
-from ropebook.exercises.definitions import Answer, Hint, define
+from ropebook.exercises.definitions import Answer, Bet, Hint, Option, Task, define
 from ropelib.attention import attend
 from ropelib.embedding import RotaryEmbedding
 from ropelib.encodings import Rotary
-
-define(
-    Answer(
-        "turn the output back",
-        kind="numbers",
-        question="θ = 90°. Words stand at positions 4 and 6, with values (4, 0) and (0, 2), "
-        "<i>before</i> any turn. The query stands at 6 and gives both the weight 1/2. Values are "
-        "turned by their positions, and the output is turned back by the query's. What is the "
-        "output?",
-        labels=("x", "y"),
-        right=(-2, 1),
-        hints=(
-            Hint((2, 1), "That is the output of values left alone."),
-            Hint(
-                (2, -1),
-                "The values are turned, but the output is not turned back by the query's position.",
-            ),
-            Hint((-4, 2), "Each value counts half."),
-            Hint((2, 0), "One of the two values is turned by the wrong distance."),
-            Hint((-2, -1), "One of the two values is turned by the wrong distance."),
-        ),
-        otherwise="How far is each value from the query, n - m? By that it arrives turned.",
-        solution="Each value arrives turned by its distance n − m: the first by two quarter turns "
-        "back, (−4, 0), the second not at all, (0, 2).",
-    ),
-    Answer(
-        "partly turned",
-        kind="numbers",
-        question="A head has four dimensions. The first two are a pair and turn by 90° per token; "
-        "the other two do not turn. <b>q</b> = (1, 2, 3, 0) stands at position 7, <b>k</b> = "
-        "(2, 1, 1, 5) at position 8. What is their score (the plain sum, not divided by anything)? "
-        "And which part of it is there at every distance?",
-        labels=("score", "part that is always there"),
-        right=(6, 3),
-        hints=(
-            Hint(
-                (7, 3),
-                "That is the score without any turn: the first pair turns by the distance.",
-                when="near(a[0], 7)",
-            ),
-            Hint(
-                (0, 3),
-                "You turned the pair clockwise: the key stands ahead, n - m is +1.",
-                when="near(a[0], 0)",
-            ),
-            Hint(
-                (3, 3),
-                "That is one of the two parts: the score is the sum over all four dimensions.",
-                when="near(a[0], 3)",
-            ),
-            Hint(
-                (6, 6),
-                "The score is right. Which dimensions does no distance reach?",
-                when="near(a[0], 6)",
-            ),
-        ),
-        otherwise="The score is a sum over four dimensions: a turned pair, and two that do not "
-        "turn.",
-        solution="Turn the key's pair by the distance 1: (2, 1) becomes (−1, 2); with (1, 2) that "
-        "is 3. The rest, 3 · 1 + 0 · 5 = 3, knows no distance.",
-    ),
-)
 
 
 @exercise("which projections")
@@ -172,28 +110,118 @@ def _packed_mask(answer):
 
 
 define(
+    Bet(
+        "turn the values too",
+        question="Attention <i>compares</i> queries with keys: that gives the weights. Then it "
+        "<i>carries</i> values: the output of a word is the mean of all values, by these weights. "
+        "RoPE turns queries and keys, each by its own position. Suppose that somebody turns the "
+        "values too, each by its position. <b>What does that do?</b>",
+        options=(
+            Option(
+                "Nothing but waste: values take no part in the comparison.",
+                said="They take no part in it, but they make up the output, and turned values make "
+                "another output.",
+            ),
+            Option(
+                "It does no harm: the output changes, but still depends on distances only.",
+                said="That would be so if something undid the query's own turn. Scores do that, a "
+                "sum of values does not.",
+            ),
+            Option(
+                "It does harm: the output now depends on where in the text the words stand.",
+                said="Push the text on, and the output turns along.",
+                right=True,
+            ),
+        ),
+    ),
+    Answer(
+        "turn the output back",
+        kind="numbers",
+        labels=("x", "y"),
+        question="θ = 90°. Words stand at positions 4 and 6, with values (4, 0) and (0, 2), "
+        "<i>before</i> any turn. The query stands at 6 and gives both the weight 1/2. Values are "
+        "turned by their positions, and the output is turned back by the query's. What is it?",
+        right=(-2, 1),
+        hints=(
+            Hint((2, 1), "That is the output of values left alone."),
+            Hint(
+                (2, -1),
+                "The values are turned, but the output is not turned back by the query's position.",
+            ),
+            Hint((-4, 2), "Each value counts half."),
+            Hint((2, 0), "One of the two values is turned by the wrong distance."),
+            Hint((-2, -1), "One of the two values is turned by the wrong distance."),
+        ),
+        otherwise="How far is each value from the query, n - m? By that it arrives turned.",
+        solution="Each value arrives turned by its distance n − m: the first by two quarter turns "
+        "back, (−4, 0), the second not at all, (0, 2). Half of each.",
+    ),
+    Answer(
+        "partly turned",
+        kind="numbers",
+        labels=("score", "part that is always there"),
+        question="A head has four dimensions. The first two are a pair and turn by 90° per token; "
+        "the other two do not turn. q = (1, 2, 3, 0) stands at position 7, k = (2, 1, 1, 5) at "
+        "position 8. What is their score (the plain sum, not divided by anything)? And which part "
+        "of it is there at every distance?",
+        right=(6, 3),
+        hints=(
+            Hint(
+                (7, 3),
+                "That is the score without any turn: the first pair turns by the distance.",
+                when="near(a[0], 7)",
+            ),
+            Hint(
+                (0, 3),
+                "You turned the pair clockwise: the key stands ahead, n - m is +1.",
+                when="near(a[0], 0)",
+            ),
+            Hint(
+                (3, 3),
+                "That is one of the two parts: the score is the sum over all four dimensions.",
+                when="near(a[0], 3)",
+            ),
+            Hint(
+                (6, 6),
+                "The score is right. Which dimensions does no distance reach?",
+                when="near(a[0], 6)",
+            ),
+        ),
+        otherwise="The score is a sum over four dimensions: a turned pair, and two that do not "
+        "turn.",
+        solution="Turn the key's pair by the distance 1: (2, 1) becomes (−1, 2), and with (1, 2) "
+        "that is 3. The rest, 3 · 1 + 0 · 5 = 3, knows no distance.",
+    ),
     Answer(
         "count the operations",
         kind="number",
-        question="A layer has 32 query heads and 8 key heads of 128 dimensions, of which 64 turn. "
-        "How many additions and multiplications does turning take for a text of 1000 tokens, in "
-        "one layer?",
+        unit="operations",
+        question="A pair of numbers is turned by 4 multiplications and 2 additions. A layer has 32 "
+        "query heads and 8 key heads of 128 dimensions, of which 64 turn. How many additions and "
+        "multiplications does turning take for a text of 1000 tokens?",
         right="1000 * 40 * 32 * 6",
         hints=(
-            Hint(
-                "1000 * 40 * 64 * 6",
-                "All 128 dimensions? Only 64 of each head turn, in pairs.",
-            ),
-            Hint(
-                "1000 * 64 * 32 * 6",
-                "The key heads are 8, not 32: shared keys are turned once.",
-            ),
+            Hint("1000 * 40 * 64 * 6", "All 128 dimensions? Only 64 of each head turn, in pairs."),
+            Hint("1000 * 64 * 32 * 6", "The key heads are 8, not 32: shared keys are turned once."),
             Hint("1000 * 32 * 32 * 6", "Keys are turned as well."),
             Hint("1000 * 40 * 32 * 4", "A pair also takes two additions."),
             Hint("1000 * 48 * 32 * 6", "Values are not turned."),
             Hint("40 * 32 * 6", "That is one token."),
         ),
         otherwise="Vectors per token, pairs in each, operations per pair: multiply.",
-        solution="40 vectors per token, 32 pairs in each, 6 operations per pair.",
+        solution="1000 tokens, 40 vectors each, 32 pairs in each, 6 operations per pair.",
+    ),
+)
+
+
+# ---- tasks of the widgets ---------------------------------------------------------------------
+
+define(
+    Task(
+        "full circle",
+        widget="value_rotation",
+        text="Let the values be turned, and push the text on until the output is where it began.",
+        done="values == 'turned' and theta > 0 and shift > 0 and change < 0.01",
+        said="Whole turns: from such an output nobody can tell how far the text was pushed.",
     ),
 )
