@@ -63,12 +63,12 @@ def test_a_right_rotation_passes(pasted, layout, d, base):
         (rotation(sign=-1), ["formula"]),
         (rotation("interleaved"), ["formula"]),
         (rotation(base=100.0), ["formula"]),
-        (rotation(at=lambda m: torch.tensor(float(m)).bfloat16().item()), ["10,000 on"]),
-        (rotation(at=lambda m: m + 1), ["position 0", "formula"]),
-        (lambda x, m: 1.01 * rotation()(x, m), ["length", "position 0", "formula"]),
+        (rotation(at=lambda m: torch.tensor(float(m)).bfloat16().item()), ["far"]),
+        (rotation(at=lambda m: m + 1), ["at 0", "formula"]),
+        (lambda x, m: 1.01 * rotation()(x, m), ["length", "at 0", "formula"]),
         (
             lambda x, m: rotation()(x, m * (1 + m / 1000)),
-            ["7 on", "10,000 on", "formula"],
+            ["7 on", "far", "formula"],
         ),
     ],
 )
@@ -87,7 +87,7 @@ def test_float32_passes_with_the_tolerance_that_the_page_names(pasted):
         a, b = np.split(x.astype(np.float32), 2)
         return np.concatenate((a * cos - b * sin, a * sin + b * cos))
 
-    assert "10,000 on" in wrong(pasted(rotate))
+    assert "far" in wrong(pasted(rotate))
     assert wrong(pasted(rotate, atol=1e-2)) == []
 
 
