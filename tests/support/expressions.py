@@ -91,7 +91,10 @@ def well_formed(draw, depth=3):
     return re.sub(r"\{(\w*)\}", part, draw(st.sampled_from(_PATTERNS)))
 
 
-WELL_FORMED = well_formed()
+_SIGNED = st.one_of(st.integers(-9, 9), st.sampled_from([-7.5, -0.5, 0.25, 2.5, 3.0]))
+_SUM = st.tuples(_SIGNED, *2 * [st.sampled_from(_WORDS["sign"]), _SIGNED])
+ARITHMETIC = _SUM.map(lambda parts: "({}) {} ({}) {} ({})".format(*parts))
+WELL_FORMED = st.one_of(ARITHMETIC, well_formed())
 _ODD = st.sampled_from([*"^@()[]<>=,:;.\"'#!$&{}π×−θ\n\t\\é😀_", "**", "if", "for", "in", "lambda"])
 
 
