@@ -70,8 +70,8 @@ define(
     half = len(x) // 2
     a, b = [], []  # firsts, seconds
     for i in range(half):
-        a += [x[i] * cos[i] - <<x[i + half] * sin[i]>>]
-        b += [x[i] * sin[i] + <<x[i + half] * cos[i]>>]
+        a += [x[i]*cos[i] - <<x[i + half] * sin[i]>>]
+        b += [x[i]*sin[i] + <<x[i + half] * cos[i]>>]
     return a + b
 """,
         cases=(
