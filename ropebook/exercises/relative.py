@@ -1,4 +1,4 @@
-"""Checkers of the chapter Relative encodings."""
+"""Exercises of the chapter Relative encodings."""
 
 import math
 from collections.abc import Sequence
@@ -6,132 +6,211 @@ from collections.abc import Sequence
 import torch
 
 from ropebook.exercises.base import NO_RETURN, exercise
-from ropebook.exercises.definitions import Answer, Hint, Task, define, within
-from ropelib.encodings import alibi_slopes, t5_bucket
-
-
-def _bucket(distance: int, **how: bool) -> int:
-    return int(t5_bucket(torch.tensor(distance), **how))
-
-
-_SLOPES = alibi_slopes(8).tolist()
-_LAYERS, _HEADS, _WIDTH, _ROWS = 12, 12, 64, 33
+from ropebook.exercises.definitions import Answer, Bet, FillIn, Hint, Option, Task, define
 
 define(
+    Bet(
+        "numbers for a head",
+        question="A text of 1000 words. Every query meets every key, which makes a million scores. "
+        "To each score we want to add a number that says how far apart its two words stand. <b>How "
+        "many different numbers must an attention head have at hand?</b>",
+        options=(
+            Option(
+                "A million: one for each pair.",
+                said="Pairs at the same distance can share one number, and distances can share "
+                "too. The least that a scheme of this chapter needs is one.",
+            ),
+            Option(
+                "1999: one for each distance, 999 back to 999 ahead.",
+                said="Distances can share: T5 manages with 32 numbers per head. And where the "
+                "distance itself is the measure, one will do.",
+            ),
+            Option(
+                "Thirty-two.",
+                said="So many T5 has: far distances share a number. ALiBi computes all of its "
+                "numbers from one.",
+            ),
+            Option(
+                "One.",
+                said="A slope, times the distance: that is ALiBi, and its slope is not even "
+                "learned.",
+                right=True,
+            ),
+        ),
+    ),
+    Answer(
+        "push the products",
+        kind="numbers",
+        question="Let a word and a position be single numbers: <i>dog</i> is 2 at position 1, "
+        "<i>cat</i> is 3 at position 4. Query and key are word plus position, and the query is "
+        "<i>dog</i>'s. First: what is the score, their product? Second: what is it after somebody "
+        "writes ten words in front? Third: cross out the products that begin with the query's "
+        "position, and in content to position write the distance n − m in place of the key's "
+        "position. What is left, after the push?",
+        labels=("score", "score, pushed", "repaired"),
+        right=(21, 221, 12),
+        hints=(
+            Hint(
+                (21, 221, 8),
+                "The repaired score: query times key, and the query times what?",
+                when="a[0] == 21 and a[1] == 221",
+            ),
+            Hint(
+                (21, 31, 12),
+                "Both positions grow by ten: the query's and the key's.",
+                when="a[0] == 21",
+            ),
+        ),
+        otherwise="The first is (2 + 1)(3 + 4). Both positions grow by ten in the second.",
+        solution="(2 + 1)(3 + 4), then (2 + 11)(3 + 14); and 2 · 3 + 2 · (14 − 11), which is what "
+        "it was before the push.",
+    ),
     Answer(
         "t5 bucket by hand",
         kind="number",
         question="T5, 32 buckets, maximum distance 128, attention in both directions. The key "
         "stands 20 tokens <b>before</b> the query. Which bucket? (For distances from 8 on, the "
-        "step above 8 is 8 ln(distance / 8) / ln(128 / 8), rounded down.)",
-        right=_bucket(-20),
+        "step above 8 is 8 · ln(distance/8) / ln(128/8), rounded down.)",
+        right=10,
         hints=(
+            Hint(26, "That is the bucket of a key 20 ahead. This one stands before the query."),
             Hint(
-                _bucket(20),
-                "That is the bucket of a key 20 ahead. This one stands before the query.",
-            ),
-            Hint(
-                _bucket(-20, bidirectional=False),
+                17,
                 "You gave all 32 buckets to one direction; here each direction has half of them.",
             ),
             Hint(20, "Only distances below 8 have a bucket of their own."),
             Hint(10.64, "Buckets are whole numbers: round down.", when="a != round(a)"),
-            Hint(_bucket(-20) + 1, "Round down, not up or to the nearest."),
+            Hint(11, "Round down, not up or to the nearest."),
             Hint(
-                _bucket(-20) - 8,
+                2,
                 "That is the step above 8. The first 8 buckets are taken by single distances.",
             ),
         ),
-        otherwise="Two parts: which half of the 32, "
-        "and how many steps above bucket 8 of that half?",
-        solution="Behind the query: the lower half, buckets 0 to 15. And 8 ln(20/8) / ln(16) = "
+        otherwise="Two parts: which half of the 32, and how many steps above bucket 8 of that "
+        "half?",
+        solution="Behind the query: the lower half, buckets 0 to 15. And 8 · ln(20/8) / ln 16 = "
         "8 · 0.916 / 2.773 = 2.64, so 8 + 2.",
     ),
     Answer(
         "alibi halving distance",
         kind="number",
-        question="ALiBi with 8 heads. At what distance, in tokens, has the <b>third</b> head "
-        "multiplied a weight by one half, compared with distance 0 and the same content? One "
-        "decimal is enough.",
-        right="8*log(2)",
         unit="tokens",
-        accept=within(0.051, f"log(2) / {_SLOPES[2]}"),
-        let={
-            "others": f"[log(2) / slope for slope in {_SLOPES}]",
-            "head": "[i + 1 for i in range(8) if near(a, others[i], 0.02)][0]",
-        },
+        question="ALiBi with 8 heads, whose slopes are 1/2, 1/4, … 1/256. At what distance, in "
+        "tokens, has the <b>third</b> head multiplied a weight by one half, compared with distance "
+        "0 and the same content? One decimal is enough.",
+        right="8*log(2)",
+        tolerance=0.0092,
         hints=(
             Hint(-5.5, "A distance is not negative.", when="a < 0"),
             Hint(
                 "log(2)/8",
                 "You multiplied by the slope. A steeper head halves sooner.",
-                when=f"near(a, log(2) * {_SLOPES[2]}, 0.02)",
             ),
-            Hint(
-                4,
-                "There the bias is -1/2. The weight is multiplied by e to the bias.",
-                when=f"near(a, 0.5 / {_SLOPES[2]}, 0.02)",
-            ),
+            Hint(4, "There the bias is -1/2. The weight is multiplied by e to the bias."),
             Hint(
                 8,
                 "There the weight has fallen to 1/e (or to 1/2, had the softmax powers of 2).",
-                when=f"near(a, 1 / {_SLOPES[2]}, 0.02)",
             ),
             Hint(
                 "16*log(2)",
-                "That is right for head {head}. Heads are counted from 1 here, the steepest first.",
-                when="any([near(a, other, 0.02) for other in others])",
+                "That is right for head {round(log(a / log(2), 2))}. Heads are counted from 1 "
+                "here, the steepest first.",
+                when="any([near(a, 2**h * log(2), 0.02) for h in range(1, 9)])",
             ),
         ),
         otherwise="Write down the factor after t tokens, put it equal to 1/2, and solve for t.",
-        solution="The third slope is 2<sup>−3</sup>. exp(−t / 8) = 1/2 at t = 8 ln 2.",
+        solution="The third slope is 1/8, and exp(−t/8) = 1/2 at t = 8 ln 2.",
+    ),
+    FillIn(
+        "shaw's row",
+        question="Which row of its table does Shaw's scheme read for a query at position "
+        "<code>m</code> and a key at position <code>n</code>? The table has 2 · "
+        "<code>limit</code> + 1 rows, counted from 0; row <code>limit</code> is for distance 0. "
+        "The convention is the paper's, key minus query, and positions may be far apart.",
+        code="""def shaw_row(limit, m, n):
+    distance = <<n - m>>
+    return <<limit + max(-limit, min(limit, distance))>>
+""",
+        cases=((3, 5, 5), (3, 5, 6), (3, 6, 4), (16, 2, 5), (4, 9, 6), (3, 0, 40), (8, 40, 0)),
+        hints=(
+            Hint(
+                ("m - n", "limit + max(-limit, min(limit, distance))"),
+                "You count query minus key. The paper counts key minus query, n - m.",
+            ),
+            Hint(
+                ("n - m", "limit + distance"),
+                "A table has an end: everything further than the limit uses its last row.",
+            ),
+            Hint(
+                ("n - m", "max(-limit, min(limit, distance))"),
+                "Row 0 of the table is for the distance -limit; distance 0 is row limit.",
+            ),
+        ),
+        otherwise="With limit {limit}, m = {m} and n = {n} you read row {a}.",
+        solution="The distance is cut off at the limit on both sides, and counted from the middle "
+        "row.",
     ),
     Answer(
         "count the parameters",
         kind="numbers",
         question="A model with 12 layers, 12 heads of 64 dimensions. How many parameters in the "
-        "whole model does each scheme add? <b>Shaw</b>, keys and values, L = 16, tables shared by "
-        "the heads of a layer but not among layers; <b>T5</b>, 32 buckets, as in the paper; "
-        "<b>ALiBi</b>.",
+        "whole model does each scheme add? <b>Shaw</b>: keys and values, L = 16, tables shared by "
+        "the heads of a layer but not among layers. <b>T5</b>: 32 buckets, a number for each head "
+        "and bucket, shared by all layers. <b>ALiBi</b>.",
         labels=("Shaw", "T5", "ALiBi"),
-        right=(_LAYERS * 2 * _ROWS * _WIDTH, 32 * _HEADS, 0),
+        right=("12*2*33*64", "32*12", 0),
+        let={"shaw": "a[0] == 50688", "t5": "shaw and a[1] == 384"},
         hints=(
-            *(
-                Hint((shaw, 32 * _HEADS, 0), f"Shaw: {said}", when=f"a[0] == {shaw}")
-                for shaw, said in (
-                    (
-                        _LAYERS * _ROWS * _WIDTH,
-                        "there is a table for the keys and one for the values.",
-                    ),
-                    (2 * _ROWS * _WIDTH, "that is one layer."),
-                    (_LAYERS * 2 * 32 * _WIDTH, "distances from -L to L, and there is a 0."),
-                    (_LAYERS * 2 * 16 * _WIDTH, "distances run both ways, from -L to L."),
-                    (_LAYERS * 2 * 17 * _WIDTH, "distances run both ways, from -L to L."),
-                    (_LAYERS * 2 * _ROWS, "an entry of the table is a vector."),
-                    (
-                        _LAYERS * _HEADS * 2 * _ROWS * _WIDTH,
-                        "the heads of a layer share the tables.",
-                    ),
-                )
+            Hint(
+                ("12*33*64", 384, 0),
+                "Shaw: there is a table for the keys and one for the values.",
+                when="a[0] == 12*33*64",
+            ),
+            Hint(("2*33*64", 384, 0), "Shaw: that is one layer.", when="a[0] == 2*33*64"),
+            Hint(
+                ("12*2*32*64", 384, 0),
+                "Shaw: distances from -L to L, and there is a 0.",
+                when="a[0] == 12*2*32*64",
             ),
             Hint(
-                (7, 32 * _HEADS, 0),
+                ("12*2*16*64", 384, 0),
+                "Shaw: distances run both ways, from -L to L.",
+                when="a[0] == 12*2*16*64 or a[0] == 12*2*17*64",
+            ),
+            Hint(
+                ("12*2*33", 384, 0),
+                "Shaw: an entry of the table is a vector.",
+                when="a[0] == 12*2*33",
+            ),
+            Hint(
+                ("12*12*2*33*64", 384, 0),
+                "Shaw: the heads of a layer share the tables.",
+                when="a[0] == 12*12*2*33*64",
+            ),
+            Hint(
+                (7, 384, 0),
                 "Shaw: layers, times tables, times rows, times the width of a row.",
-                when="a[0] != right[0]",
-            ),
-            *(
-                Hint((_LAYERS * 2 * _ROWS * _WIDTH, t5, 0), f"T5: {said}", when=f"a[1] == {t5}")
-                for t5, said in (
-                    (32 * _HEADS * _LAYERS, "all layers share the numbers."),
-                    (32, "each head has numbers of its own."),
-                    (32 * _WIDTH, "a bucket holds a number, not a vector."),
-                    (32 * _HEADS * _WIDTH, "a bucket holds a number, not a vector."),
-                )
+                when="not shaw",
             ),
             Hint(
-                (_LAYERS * 2 * _ROWS * _WIDTH, 7, 0),
+                (50688, "32*12*12", 0),
+                "T5: all layers share the numbers.",
+                when="shaw and a[1] == 32*12*12",
+            ),
+            Hint(
+                (50688, 32, 0),
+                "T5: each head has numbers of its own.",
+                when="shaw and a[1] == 32",
+            ),
+            Hint(
+                (50688, "32*64*12", 0),
+                "T5: a bucket holds a number, not a vector.",
+                when="shaw and (a[1] == 32*64 or a[1] == 32*64*12)",
+            ),
+            Hint(
+                (50688, 7, 0),
                 "T5: what does one head have per bucket, and what do layers share?",
-                when="a[1] != right[1]",
+                when="shaw and not t5",
             ),
         ),
         otherwise="ALiBi: are the slopes learned?",
