@@ -5,7 +5,7 @@ import math
 import torch
 
 from ropebook.exercises.base import NO_RETURN, exercise
-from ropebook.exercises.definitions import Answer, Hint, define
+from ropebook.exercises.definitions import Answer, Bet, Hint, Option, define
 from ropelib import apply_rotary, cos_sin, inv_freq
 from ropelib.distance import cosine_mean, first_negative_distance, smallest_base
 
@@ -24,6 +24,29 @@ _FAILS = [first_negative_distance(inv_freq(128, base), _CONTEXT) or 0 for base i
 _COME_ROUND = int((inv_freq(128, 1e6) * 32_768 >= 2 * math.pi).sum())
 
 define(
+    Bet(
+        "a random key walks away",
+        question="Draw a query at random and a key at random. Turn each by its position, and take "
+        "their score. Then move the key away: ten tokens, a hundred, a thousand. <b>What happens "
+        "to the score, on average over many draws?</b>",
+        options=(
+            Option(
+                "It shrinks with distance.",
+                said='That is what people mean by "RoPE decays". A turned random key is a random '
+                "key: nothing shrinks.",
+            ),
+            Option(
+                "It stays what it is at distance 0.",
+                said="It is 0 on average there, and 0 at every other distance.",
+                right=True,
+            ),
+            Option(
+                "It shrinks up to a certain distance and then swings around.",
+                said="That is what it does for a key that <i>equals</i> its query. For random ones "
+                "each swing has its opposite, and the mean is 0.",
+            ),
+        ),
+    ),
     Answer(
         "count the rises",
         kind="number",
