@@ -1,11 +1,11 @@
-"""Checkers of the chapter Beyond the training length."""
+"""Exercises of the chapter Beyond the training length."""
 
 import math
 
 import torch
 
 from ropebook.exercises.base import NO_RETURN, exercise
-from ropebook.exercises.definitions import Answer, Hint, define, within
+from ropebook.exercises.definitions import Answer, Bet, Hint, Option, define, within
 from ropelib import inv_freq
 from ropelib.distance import cosine_mean
 from ropelib.frequencies import wavelength
@@ -22,6 +22,33 @@ def _first_below(head_dim: int, base: float, level: float) -> int:
 _SAFE = _first_below(128, 5e5, math.sin(math.pi / 4))
 
 define(
+    Bet(
+        "whose fault it is",
+        question="A score of RoPE knows only the distance of two tokens, and no formula ends at "
+        "128. Our models were trained on texts of 128 bytes, distances 0 to 127, and now read "
+        "texts of 1024. <b>Whose fault is it, if it goes wrong?</b>",
+        options=(
+            Option(
+                "The <b>fastest</b> hands': they make a hundred turns and more, and then their "
+                "angle means nothing any longer.",
+                said="They have shown every angle in training, many times, and do next to no harm.",
+            ),
+            Option(
+                "The <b>slowest</b> hands': they move into angles that training never showed.",
+                said="They do move into new angles, and change the score too little to do harm.",
+            ),
+            Option(
+                "Hands <b>in between</b>, which make about half a turn in training.",
+                said="On these the heads have built their preference for what is near.",
+                right=True,
+            ),
+            Option(
+                "Nobody's: it does not go wrong, since only distances count.",
+                said="Distances beyond 127 are new as well: the loss climbs on, the longer the "
+                "text.",
+            ),
+        ),
+    ),
     Answer(
         "who comes round",
         kind="number",

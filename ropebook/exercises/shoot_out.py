@@ -1,4 +1,4 @@
-"""Checkers of the chapter The shoot-out: differences over seeds, what encodings hold and reach."""
+"""Exercises of the chapter The shoot-out: differences over seeds, what encodings hold and reach."""
 
 import math
 from collections.abc import Sequence
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import torch
 
 from ropebook.exercises.base import NO_RETURN, exercise
-from ropebook.exercises.definitions import Answer, Hint, define
+from ropebook.exercises.definitions import Answer, Bet, Hint, Option, define
 
 _ONE = (1.82, 1.79, 1.85, 1.80, 1.84)
 _OTHER = (1.80, 1.78, 1.82, 1.79, 1.81)
@@ -83,6 +83,60 @@ _MARK = round(0.25 * (_LENGTH - 3))
 _BACK = _LENGTH - 2 - _MARK
 
 define(
+    Bet(
+        "who wins",
+        question="Small language models learn to write Python, byte by byte, from windows of "
+        "<b>128 bytes</b>. They differ in nothing but their position encoding (and one of them in "
+        "how fast it learns it). Then they read texts of 1024 bytes. <b>Which one has the lowest "
+        "loss at the end of the 128 bytes? Which one at the end of the 1024?</b>",
+        options=(
+            Option(
+                "RoPE both times: that is why everybody uses it.",
+                said="Others are in front both times. That large models use RoPE has other "
+                "reasons: it has nothing to learn, and every kernel knows it.",
+            ),
+            Option(
+                "RoPE within, something else beyond.",
+                said="Beyond the window, yes. But here it does not lead within either.",
+            ),
+            Option(
+                "Another one both times.",
+                said="In so short a training, a bias that is learned is in front.",
+                right=True,
+            ),
+        ),
+    ),
+    Answer(
+        "the error of a difference",
+        kind="numbers",
+        labels=("mean difference", "standard error"),
+        question="Four seeds; one model has losses 1.50, 1.60, 1.54, 1.56, the other, with the "
+        "same seeds, 1.46, 1.58, 1.52, 1.52. What is the mean difference (the one minus the other) "
+        "and its standard error, to four digits after the point?",
+        right=("0.03", "0.02 / sqrt(12)"),
+        tolerance=5e-3,
+        hints=(
+            Hint((-0.03, "0.02 / sqrt(12)"), "That is the other minus the one.", when="a[0] < 0"),
+            Hint(
+                (0.03, "0.02 / sqrt(3)"),
+                "That is how far single differences lie apart. How far may their mean be off?",
+            ),
+            Hint(
+                (0.03, 0.005),
+                "Divide the squares by 3, not 4: their mean was fitted too.",
+            ),
+            Hint(
+                (0.03, "sqrt((0.0052 + 0.0072) / 12)"),
+                "That is the error for runs that have nothing in common. Take the difference of "
+                "each seed first.",
+                when="near(a[0], 0.03) and a[1] > 0.02",
+            ),
+        ),
+        otherwise="Take the difference of each seed; then their mean, and their standard "
+        "deviation over the root of 4.",
+        solution="The differences are 0.04, 0.02, 0.02, 0.04: mean 0.03, standard deviation "
+        "0.0115, over the root of 4.",
+    ),
     Answer(
         "what a bank holds",
         kind="number",

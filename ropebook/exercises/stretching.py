@@ -1,11 +1,11 @@
-"""Checkers of the chapter Stretching RoPE."""
+"""Exercises of the chapter Stretching RoPE."""
 
 import math
 
 import torch
 
 from ropebook.exercises.base import NO_RETURN, close, exercise
-from ropebook.exercises.definitions import Answer, Hint, define
+from ropebook.exercises.definitions import Answer, Bet, Hint, Option, define
 from ropelib import inv_freq, scaling
 from ropelib.frequencies import turns
 
@@ -18,6 +18,30 @@ _ALONE, _FULL = int((_BY == 1).sum()), int((_BY > 8 - 1e-9).sum())
 _TERM = "0.1 * log(16) + 1"
 
 define(
+    Bet(
+        "whom to slow down",
+        question="A model has read texts of 4096 tokens and no longer ones. Now it gets 16,384. "
+        "You may slow its hands down, each by a factor of your choice, and you may not train. "
+        "<b>Which hands do you slow down?</b>",
+        options=(
+            Option(
+                "All of them, by 4. Then no hand goes further round than it ever did.",
+                said="That is true, and it is a method: PI. But a fast hand has been everywhere, "
+                "and slowed by 4 its step to the next token is a quarter of what it was.",
+            ),
+            Option(
+                "The fast ones: they turn most.",
+                said="They turn most, and so they have been at every angle already. Nothing beyond "
+                "the old length is new to them.",
+            ),
+            Option(
+                "The slow ones: the fast ones have been everywhere.",
+                said="A slow hand has seen an arc of its circle. Slowed down enough, it stays "
+                "within that arc.",
+                right=True,
+            ),
+        ),
+    ),
     Answer(
         "hands left alone",
         kind="number",
@@ -45,7 +69,8 @@ define(
     Answer(
         "base of NTK-aware",
         kind="number",
-        question="The same head is to be stretched by 16 with NTK-aware. Which base does it get?",
+        question="Llama 2's head (128 dimensions, base 10,000) is to be stretched by 16 with "
+        "NTK-aware. Which base does it get?",
         right="10000 * 16 ** (128/126)",
         tolerance=1e-3,
         hints=(

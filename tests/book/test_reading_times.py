@@ -16,9 +16,6 @@ STILL_OLD = {
     "book/foundations/relative.ipynb",
     "book/rope/inside_attention.ipynb",
     "book/rope/distance.ipynb",
-    "book/long_context/beyond_training.ipynb",
-    "book/long_context/stretching.ipynb",
-    "book/long_context/shoot_out.ipynb",
 }
 HOURS = {"two and a half": 2.5, "three": 3, "three and a half": 3.5, "four": 4}
 
