@@ -25,7 +25,10 @@ MOVES = {
     "a longer text": [("context", "ArrowRight", 3)],
     "arrows together": [("n", "ArrowLeft", 1)],
     "full circle": [("shift", "ArrowRight", 18)],
-    "further away and more alike": [("offset", "ArrowRight", 12)],
+    "further away and more alike": [
+        ("code_transformer", "Enter", 1),
+        ("offset", "ArrowRight", 16),
+    ],
     "half of a quarter turn": [("w", "ArrowRight", 7), ("w", "ArrowDown", 3)],
     "hide a bug": [("no_bug", "Enter", 1), ("q_seat", "Space", 1), ("k_seat", "Space", 1)],
     "mend the score": [("q_layout", "ArrowRight", 1), ("convert", "Space", 1)],
