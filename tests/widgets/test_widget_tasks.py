@@ -24,14 +24,18 @@ TASKS = {name: one for name, one in DEFINITIONS.items() if one.kind == "task"}
 MOVES = {
     "a longer text": [("context", "ArrowRight", 3)],
     "arrows together": [("n", "ArrowLeft", 1)],
-    "full circle": [("shift", "ArrowRight", 18)],
+    "full circle": [("shift", "ArrowRight", 24)],
     "further away and more alike": [
         ("code_transformer", "Enter", 1),
         ("offset", "ArrowRight", 16),
     ],
     "half of a quarter turn": [("w", "ArrowRight", 7), ("w", "ArrowDown", 3)],
     "hide a bug": [("no_bug", "Enter", 1), ("q_seat", "Space", 1), ("k_seat", "Space", 1)],
-    "mend the score": [("q_layout", "ArrowRight", 1), ("convert", "Space", 1)],
+    "mend the score": [
+        ("q_layout", "ArrowRight", 1),
+        ("k_layout", "ArrowRight", 1),
+        ("convert", "Space", 1),
+    ],
     "quiet everywhere else": [("pairs", "ArrowRight", 4)],
     "seven distances": [("encoding_shaw", "Enter", 1), ("clip_distance", "ArrowLeft", 1)],
     "tell the two the apart": [("positions", "Space", 1)],
