@@ -83,17 +83,18 @@ function turnedVector(name, radius, before, after, turned, { middle, origin, uni
   return [...turn(`rope-${name}`, drawn ? points : [], line), arrow("rope-before ", before), arrow("", after)];
 }
 
-// The names of a vector, beyond its two tips; where these lie close together it has one.
+// The names of a vector, beyond its two tips; where these lie close together it has one. They step
+// aside, by some pixels, from those of the other vector.
 function namesOf(name, before, after, position, aside, { size, middle, unit }) {
-  const beyond = (tip, distance, turned = 0) => {
+  const beyond = (tip, distance, sideways) => {
     const reach = Math.hypot(...tip) * unit + distance;
-    const [x, y] = rotate([reach, 0], Math.atan2(tip[1], tip[0]) + turned);
+    const [x, y] = rotate([reach, sideways], Math.atan2(tip[1], tip[0]));
     return [middle + x, middle - y].map((along) => clamp(along, 12, size - 12));
   };
   const gap = Math.hypot(after[0] - before[0], after[1] - before[1]) * unit;
   return [
-    letter(name, beyond(before, 24), gap > 26 ? name : ""),
-    letter(name, beyond(after, gap > 26 ? 17 : 26, aside), name, tokens(position)),
+    letter(name, beyond(before, 24, aside[0]), gap > 26 ? name : ""),
+    letter(name, beyond(after, gap > 26 ? 17 : 26, aside[1]), name, tokens(position)),
   ];
 }
 
@@ -110,7 +111,7 @@ function planePicture(words, { maxLength, onMove }) {
 
   function draw(state, size) {
     const scales = plane.resize(size);
-    const { theta, tips, open, between, bisector } = state;
+    const { theta, tips, open, bisector } = state;
     const { middle, origin, unit, at } = scales;
     const places = [state.m, state.n];
     const pair = ["q", "k"].map((name, i) => [name, state[name], tips[i], places[i]]);
@@ -122,12 +123,17 @@ function planePicture(words, { maxLength, onMove }) {
         turnedVector(name, [0.52, 0.74][i], before, after, position * theta, scales),
       ),
     ]);
-    // Names of two tips close together step aside.
-    const close = Math.hypot(tips[0][0] - tips[1][0], tips[0][1] - tips[1][1]) * unit < 30;
-    const aside = close ? Math.sign(between || 1) * 0.22 : 0;
+    // Names of two tips close together step aside, each to the side on which its tip is.
+    const apart = ([q, k], room) => {
+      const close = Math.hypot(q[0] - k[0], q[1] - k[1]) * unit < 30;
+      const side = Math.sign(q[0] * k[1] - q[1] * k[0]) || 1;
+      return [q, k].map((_, i) => (close ? (i ? side : -side) * room : 0));
+    };
+    const asides = [apart([state.q, state.k], 13), apart(tips, 24)];
+    const names = pair.map((one, i) => namesOf(...one, [asides[0][i], asides[1][i]], scales));
     const [x, y] = at(rotate([0.58, 0], bisector));
     paintNames([
-      ...pair.flatMap((one, i) => namesOf(...one, i ? aside : -aside, scales)),
+      ...names.flat(),
       label("rope-between-label", x, y + 5, open ? formatAngle(state.angle_between, 0) : "", "middle"),
     ]);
     pair.forEach(([, before], i) => {

@@ -361,8 +361,8 @@ function build(tools) {
   const remember = whenChanged(survey);
   return {
     node: frame,
-    measure: () => ({
-      wide: frame.clientWidth >= 638,
+    measure: (narrow) => ({
+      wide: !narrow,
       width: widthOf(pictureBox, 220, 460),
       dials: widthOf(dialBox, 200, 420),
     }),
