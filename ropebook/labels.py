@@ -18,6 +18,7 @@ LINE = 15  # pixels from line to line of a label
 LETTER = 6.6  # pixels of a letter, on average, at the labels' size
 WRAP = 16  # letters after which a label goes on below
 TITLE_ROOM = 24  # pixels of a title above its axis
+PHONE_LETTERS = 44  # letters of a title that a phone has room for, if its panel is as wide as it
 _MARGIN = {"t": 36, "b": 48}
 
 
@@ -123,19 +124,22 @@ def spread(wanted: Sequence[float], heights: Sequence[float], room: float) -> li
 def titles_above(figure: go.Figure) -> go.Figure:
     """Lay the title of each vertical axis above it, and make room for every title and number.
 
-    The title of a panel stands at its left end, before that of its axis.
+    The title of a panel stands at its left end, before that of its axis, or above it where a phone
+    has no room for both beside the next panel.
 
     Args:
         figure: any figure; a second time changes nothing.
     """
     figure.update_xaxes(automargin=True, title_standoff=8)
     figure.update_yaxes(automargin=True)
-    moved = False
+    lines = 0
     for y_axis, x_domain, y_domain in _panels(figure):
         note = _panel_title(figure, x_domain, y_domain)
         title = y_axis.title.text
         if note is not None and title:
-            note.text = f"{note.text}: {title}"
+            both = f"{note.text}: {title}"
+            fits = len(both) <= PHONE_LETTERS * (x_domain[1] - x_domain[0])
+            note.text = both if fits else f"{note.text}:<br>{title}"
         if note is not None:
             note.update(x=x_domain[0], xanchor="left", align="left", name="title", font_size=13)
         elif title:
@@ -150,10 +154,11 @@ def titles_above(figure: go.Figure) -> go.Figure:
             )
         if title:
             y_axis.title.text = None
-            moved = True
+            lines = max(lines, 1, note is not None and 1 + note.text.count("<br>"))
     legend = figure.layout.legend
-    if moved and legend.orientation == "h" and (legend.y or 0) >= 1:
-        legend.y = 1 + TITLE_ROOM / ((figure.layout.height or HEIGHT) - sum(_MARGIN.values()))
+    if lines and legend.orientation == "h" and (legend.y or 0) >= 1:
+        room = TITLE_ROOM + LINE * (lines - 1)
+        legend.y = 1 + room / ((figure.layout.height or HEIGHT) - sum(_MARGIN.values()))
     return figure
 
 

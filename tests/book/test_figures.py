@@ -256,3 +256,18 @@ def test_a_name_above_an_arrow_stands_in_the_middle():
     figure = figures.plane([("up", (0, 2), "q")], x=(-1, 1), y=(0, 3))
     (name,) = (one for one in figure.layout.annotations if one.text)
     assert name.xanchor == "center" and name.yshift > 0
+
+
+def test_titles_of_panels_side_by_side_have_room_on_a_phone():
+    figure = make_subplots(rows=1, cols=2, subplot_titles=["passkey", "nearest"])
+    for col in (1, 2):
+        for name, look in (("a", "q"), ("b", "k")):
+            figures.draw(figure, [0, 1], [0, 1], name, look, row=1, col=col)
+    figure.update_yaxes(title="right answers, %", col=1)
+    figures.finish(figure, alt="a", caption="c")
+    assert [note.text for note in figure.layout.annotations] == [
+        "passkey:<br>right answers, %",
+        "nearest",
+    ]
+    room = figure.layout.height - 84  # margins
+    assert (figure.layout.legend.y - 1) * room == pytest.approx(labels.TITLE_ROOM + labels.LINE)

@@ -10,6 +10,7 @@ from urllib.parse import quote
 
 import pytest
 from browser import FRAMES, PHONE, WIDE, listen, open_page, settle_down, widgets_of
+from collisions import faults_of_page
 from oracles import held_by, wrong_readouts
 from toc import CONTENT_PAGES, PAGES
 
@@ -42,6 +43,7 @@ class Visit:
     log: object
     early: dict
     facts: dict
+    texts: list[str]
     violations: list[str]
     wrong: list[str]
     themes: dict
@@ -151,6 +153,7 @@ def visit(request, built_book, served_book, chromium):
         settle_down(page)
         page.evaluate(FRAMES)
         facts = page.evaluate(_FACTS)
+        texts = faults_of_page(page)
         violations = axe(page, name, _AXE_SKIPS)
         if facts["tokens"] and over_http:  # on the phone, where code scrolls in its box
             violations += axe(page, name, _AXE_CODE, contrast=False)
@@ -161,7 +164,7 @@ def visit(request, built_book, served_book, chromium):
     finally:
         context.close()
     outside = log.outside(*allowed)
-    return Visit(source, theme, outside, log, early, facts, violations, wrong, themes)
+    return Visit(source, theme, outside, log, early, facts, texts, violations, wrong, themes)
 
 
 def axe(page, name, where, contrast=True):
@@ -252,6 +255,10 @@ def test_formulae_are_typeset(visit):
 
 def test_every_figure_is_drawn_in_the_theme_of_the_page(visit):
     assert visit.facts["drawn"] == visit.facts["figures"], visit.facts["alerts"]
+
+
+def test_no_text_of_a_figure_or_a_widget_covers_another_or_is_cut(visit):
+    assert not visit.texts, "\n".join(visit.texts)
 
 
 def test_every_widget_mounts(visit):

@@ -20,6 +20,49 @@
     ];
   }
 
+  // A text of a picture that is turned, and the four corners of its ink.
+  const angleOf = (node) => {
+    const { a = 1, b = 0 } = node.getScreenCTM?.() ?? {};
+    return Math.abs(Math.atan2(b, a)) > 0.01;
+  };
+  function cornersOf(node, from, to) {
+    const { x, y, width, height } = node.getBBox();
+    const [top, bottom] = [y + from * height, y + to * height];
+    const matrix = node.getScreenCTM();
+    return [
+      [x, top],
+      [x + width, top],
+      [x + width, bottom],
+      [x, bottom],
+    ].map(([across, down]) => {
+      const point = new DOMPoint(across, down).matrixTransform(matrix);
+      return [point.x, point.y];
+    });
+  }
+  // Whether a line along a side of either box has one box before it and the other behind it.
+  function lieApart(...boxes) {
+    const shapes = boxes.map(
+      ({ corners, left, right, top, bottom }) =>
+        corners ?? [
+          [left, top],
+          [right, top],
+          [right, bottom],
+          [left, bottom],
+        ],
+    );
+    return shapes.some(([a, b, , d]) =>
+      [
+        [a, b],
+        [a, d],
+      ].some(([[x, y], [x2, y2]]) => {
+        const length = Math.hypot(x2 - x, y2 - y) || 1;
+        const along = ([px, py]) => (px * (x2 - x) + py * (y2 - y)) / length;
+        const [one, other] = shapes.map((corners) => corners.map(along));
+        return Math.max(...one) - 1 <= Math.min(...other) || Math.max(...other) - 1 <= Math.min(...one);
+      }),
+    );
+  }
+
   // What is left of a box in the parts of the page that scroll or clip, and whether one cut it.
   function kept(node, box) {
     let { left, right, top, bottom } = box;
@@ -45,20 +88,21 @@
       if (!part.data.trim() || !isSeen(node)) continue;
       const style = getComputedStyle(node);
       const [from, to] = inkOf(part.data, style);
-      const turned = node.getScreenCTM?.()?.b;
+      const turned = angleOf(node);
       range.selectNodeContents(part);
       for (const { left, right, top, bottom, height, width } of range.getClientRects()) {
         if (width < 1) continue;
         // Space between letters stands after the last one, too.
         const after = Math.max(0, Number.parseFloat(style.letterSpacing) || 0);
         const ink = turned ? { left, right, top, bottom } : { left, right: right - after };
-        if (!turned) Object.assign(ink, { top: top + from * height, bottom: top + to * height });
+        if (turned) ink.corners = cornersOf(node, from, to);
+        else Object.assign(ink, { top: top + from * height, bottom: top + to * height });
         const rest = kept(node, ink);
         if (rest.right - rest.left < 1 || rest.bottom - rest.top < 1) {
           if (rest.cut) found.push({ ...ink, cut: true, node, text: told(part.data) });
           continue;
         }
-        found.push({ ...rest, node, text: told(part.data) });
+        found.push({ ...ink, ...rest, node, text: told(part.data) });
       }
     }
     return found;
@@ -78,6 +122,7 @@
     const width = Math.min(one.right, other.right) - Math.max(one.left, other.left);
     const height = Math.min(one.bottom, other.bottom) - Math.max(one.top, other.top);
     if (width <= 1 || height <= 1) return false;
+    if (one.corners || other.corners) return !lieApart(one, other);
     const size = (box) => (box.right - box.left) * (box.bottom - box.top);
     return width * height > 0.05 * Math.min(size(one), size(other));
   }

@@ -26,11 +26,13 @@ def set_in(page, folder):
     assert loaded, "Inter is not there"
 
 
-def faults_of_figures(page):
-    """What is wrong with the texts of each drawn figure of a page, with its caption's beginning."""
+def faults_of_page(page):
+    """What is wrong with the texts of each drawn figure and each widget of a page."""
     learn(page)
-    return page.evaluate("""() => [...document.querySelectorAll("figure.rope-figure")]
-      .flatMap((figure, i) => textFaults(figure).map((fault) => `figure ${i + 1}: ${fault}`))""")
+    return page.evaluate("""() =>
+      ["figure.rope-figure", ".rope-widget .rope-frame"].flatMap((kind) =>
+        [...document.querySelectorAll(kind)].flatMap((node, i) =>
+          textFaults(node).map((fault) => `${kind} ${i + 1}: ${fault}`)))""")
 
 
 def faults_of_states(widget, cls):
