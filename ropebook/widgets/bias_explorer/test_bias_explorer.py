@@ -289,6 +289,15 @@ def test_an_encodings_own_sliders_are_seen_with_it_and_only_then(page):
               .map((node) => node.dataset.control)"""
         )
         assert set(seen) == {"query", "key", "shift", *own.get(encoding, ())}
+        # So are its own numbers; none of them is a dash.
+        shown = page.evaluate(
+            """() => [...document.querySelectorAll(".rope-readout [data-report]")]
+              .filter((node) => node.checkVisibility({ visibilityProperty: true }))
+              .map((node) => [node.dataset.report, node.textContent])"""
+        )
+        assert "–" not in dict(shown).values()
+        numbers = {"alibi": {"slope"}, "t5": {"bucket"}}.get(encoding, set())
+        assert set(dict(shown)) & {"slope", "bucket"} == numbers
         for name in own.get(encoding, ()):
             assert reports(page, name) == [str(page.evaluate(f"model.get('{name}')"))]
             slider = page.locator(f'[data-control="{name}"]')

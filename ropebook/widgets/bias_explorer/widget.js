@@ -346,16 +346,16 @@ function build({ words, model, set, lesson, buttons, sliders, toggles, readouts 
   const { causal, content } = words.switches;
   const switches = toggles({ causal: { label: causal }, content: { label: content } });
   const plain = (value) => (Number.isNaN(value) ? formatNumber(value) : String(value));
-  const numbers = readouts({
+  const [slope, bucket, ...numbers] = readouts({
+    slope: { label: words.cell.slope, format: plain },
+    bucket: { label: words.cell.bucket, format: plain },
     distance: { label: words.cell.distance, format: whole },
     key_bias: { label: words.cell.bias, format: formatBias },
     key_weight: { label: words.cell.weight, format: (value) => formatNumber(value, 3) },
-    slope: { label: words.cell.slope, format: plain },
-    bucket: { label: words.cell.bucket, format: plain },
     different_values: { label: words.matrix.different, format: plain },
     diagonal_spread: { label: words.matrix.spread, format: (value) => (value ? formatBias(value) : "0") },
   });
-  // The encodings' own notes and sliders take turns in their places, so that nothing below moves.
+  // The encodings' own notes, sliders and numbers take turns in their places, so that nothing below moves.
   const place = (...nodes) => div("rope-bias-place", ...nodes);
   const heads = row(...stops);
   const notes = Object.keys(OWN).map((encoding) => {
@@ -365,10 +365,15 @@ function build({ words, model, set, lesson, buttons, sliders, toggles, readouts 
   });
   const takeTurns = whenChanged((encoding) => {
     for (const note of notes) note.classList.toggle("rope-off", note.dataset.encoding !== encoding);
-    heads.classList.toggle("rope-off", encoding !== "alibi");
+    for (const node of [heads, slope]) node.classList.toggle("rope-off", encoding !== "alibi");
+    bucket.classList.toggle("rope-off", encoding !== "t5");
   });
   const controls = [place(clip, buckets, head), place(farthest, heads), ...always, row(push)];
-  const parts = [div("rope-bias-controls", ...controls), row(...switches), div("rope-readouts", ...numbers)];
+  const parts = [
+    div("rope-bias-controls", ...controls),
+    row(...switches),
+    div("rope-readouts", ...numbers, place(slope, bucket)),
+  ];
   const top = div("rope-bias-head", encodings, place(...notes));
   const surveyed = whenChanged((state) => surveyMatrix(state, tables));
   return {
