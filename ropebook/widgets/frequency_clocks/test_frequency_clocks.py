@@ -1,6 +1,7 @@
 """The frequency clocks: which hands never turn, presets, and what a reader's hands do."""
 
 import math
+import re
 
 import pytest
 import torch
@@ -179,3 +180,32 @@ def test_play_runs_until_it_is_paused(on_scratch):
     assert not clocks.changes(held, seconds=0.4), "it ran on after pause"
     assert clocks.report("position") == round(clocks.report("position"))
     assert wrong_readouts(clocks) == []
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_the_sentence_tells_of_running_clocks_and_takes_no_other_room(on_scratch, width):
+    clocks = on_scratch("frequency_clocks", (width, 844))
+    seen = clocks.host.evaluate(
+        """async (host) => {
+          const read = () => [host.querySelector(".rope-lesson").textContent,
+            host.querySelector(".rope-frame").offsetHeight];
+          const seen = [read()];
+          for (const pause of [false, true]) {
+            host.querySelector('[data-control="play"]').click();
+            await passFrames(pause ? 3 : 60);
+            seen.push(read());
+          }
+          return seen;
+        }"""
+    )
+    (before, *_), (running, _), (after, _) = seen
+    assert len({height for _, height in seen}) == 1, seen
+    assert before == after != running
+    said = re.fullmatch(
+        r"At token (\d+), hand 0 has made ([\d.]+) turns, hand (\d+) has made ([\d.·⁻⁰-⁹]+).",
+        running,
+    )
+    token, fast, slowest = int(said[1]), float(said[2]), int(said[3])
+    # The token is rounded, the turns have three digits.
+    assert token > 0 and abs(fast - token / math.tau) <= 0.5 / math.tau + 0.005 * fast
+    assert slowest == clocks.report("num_pairs") - 1

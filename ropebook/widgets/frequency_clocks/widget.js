@@ -22,6 +22,7 @@ const WORDS = {
     player: { play: "play", pause: "pause", step: "one token on" },
     presets: { roformer: "RoFormer", llama3: "Llama 3", llama3_old_base: "Llama 3 with base 10 000" },
     lessons: {
+      playing: "At token <b>{position}</b>, hand 0 has made {fast} turns, hand {slowest} has made {slow}.",
       none: "Within {context} tokens, <b>every hand</b> completes a turn: {pairs} of {pairs}.",
       one: "Within {context} tokens, <b>1 of {pairs}</b> hands never completes a turn: hand {first}.",
       many: "Within {context} tokens, <b>{never} of {pairs}</b> hands never complete a turn: hands {first} to {last}.",
@@ -277,6 +278,12 @@ function survey({ rotary_dim, base, context, position }, focus) {
   };
 }
 
+// What a running clock says: where it is, and how far its fastest and its slowest hand have come.
+export function told({ position, inverse }) {
+  const [fast, slow] = [inverse[0], inverse.at(-1)].map((frequency) => formatQuantity((position * frequency) / TAU));
+  return { position: formatQuantity(Math.round(position)), fast, slow, slowest: inverse.length - 1 };
+}
+
 function numbersOf(words, { readouts, show }, until) {
   const format = formatQuantity;
   const tokens = (value) => fill(words.units.tokens, { value: format(value) });
@@ -345,7 +352,7 @@ function build({ words, model, redraw, lesson, ...tools }) {
   const one = detail(numbers.ofPair, html("p", { class: "rope-heading" }, numbers.heading));
   const controls = controlsOf({ words, ...tools }, model.get("presets"), focus);
   const [dialBox, stripBox] = [html("div", { "data-card": "" }, grid.node), div("rope-strip", strip.node)];
-  lesson.classList.add("rope-lesson-short");
+  lesson.classList.add("rope-lesson-short", "rope-clocks-lesson");
   return {
     node: div(
       "rope-frame",
@@ -365,7 +372,15 @@ function build({ words, model, redraw, lesson, ...tools }) {
       one.draw(state);
       until.hidden = state.never_turn_count < 2;
     },
-    lesson({ context, num_pairs: pairs, never_turn_count: never, never_turn_first: first, never_turn_last: last }) {
+    lesson({
+      context,
+      num_pairs: pairs,
+      never_turn_count: never,
+      never_turn_first: first,
+      never_turn_last: last,
+      ...at
+    }) {
+      if (tools.playing()) return fill(words.lessons.playing, told(at));
       const kind = ["none", "one"][never] ?? "many";
       return fill(words.lessons[kind], { context: formatQuantity(context), never, pairs, first, last });
     },

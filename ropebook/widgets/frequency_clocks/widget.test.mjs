@@ -56,3 +56,8 @@ test("ticks are the powers of ten inside the axis", () => {
 });
 
 test("the module renders", () => assert.equal(typeof widget.default.render, "function"));
+
+test("running clocks tell how far the fastest and the slowest hand have come", () => {
+  const told = widget.told({ position: 44.2, inverse: [1, 0.01] });
+  assert.deepEqual(told, { position: "44", fast: "7.03", slow: "0.0703", slowest: 1 });
+});
