@@ -362,10 +362,8 @@ class Here:
 
     def _repr_html_(self) -> str:
         lit = set(self.stations)
-        style = palette.css() + Path(__file__).with_suffix(".css").read_text("utf-8")
-        style = re.sub(r"/\*.*?\*/|\s*\n\s*", " ", style).replace("  ", " ")
         forms = "".join(_form(form, lit) for form in (_WIDE, _NARROW))
-        return f'<figure class="rope-here"><style>{style}</style>{forms}</figure>'
+        return f'<figure class="rope-here"><style>{style()}</style>{forms}</figure>'
 
 
 def here(*stations: str) -> Here:
@@ -394,3 +392,9 @@ def here(*stations: str) -> Here:
     if not stations:
         raise ValueError("here must be told a station, or 'whole', got none")
     return Here(tuple(name for name in known if name in stations))
+
+
+def style() -> str:
+    """Return the style sheet of the picture, the palette's colors in it."""
+    css = palette.css() + Path(__file__).with_suffix(".css").read_text("utf-8")
+    return re.sub(r"/\*.*?\*/|\s*\n\s*", " ", css).replace("  ", " ")

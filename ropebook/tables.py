@@ -193,7 +193,7 @@ class Table:
         ]
         caption = f"<figcaption>{' '.join(words)}</figcaption>" if words else ""
         return (
-            f'<figure class="rope-table"><style>{_style()}</style>'
+            f'<figure class="rope-table"><style>{style()}</style>'
             f'<div class="rope-table-box pst-scrollable-table-container"><table>'
             f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>{caption}</figure>"
         )
@@ -315,8 +315,8 @@ def _class(*names: str | bool) -> str:
     return f' class="{kept}"' if kept else ""
 
 
-def _style() -> str:
-    """The style sheet, each color with the light page's for pages that have no palette."""
+def style() -> str:
+    """Return the style sheet, each color with the light page's for pages that have no palette."""
     css = Path(__file__).with_suffix(".css").read_text("utf-8")
     colors = palette.named()
     css = re.sub(r"/\*.*?\*/", "", css, flags=re.DOTALL)

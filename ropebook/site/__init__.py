@@ -17,7 +17,8 @@ from pygments.token import Name, Punctuation, Text, Whitespace
 from sphinx.highlighting import PygmentsBridge
 from sphinx.util import logging
 
-from ropebook import palette
+from ropebook import page as whole
+from ropebook import palette, tables
 from ropebook.exercises import RUN_SOLUTIONS
 from ropebook.site import folds, glossary, marks, sections, widgets
 
@@ -159,6 +160,13 @@ def _name_citations(app, page, template, context, doctree):
         context["body"] = context["body"].replace('role="doc-biblioentry"', 'role="listitem"')
 
 
+def _share_styles(app, page, template, context, doctree):
+    # In a notebook each table and picture brings its style sheet; a page links both, once.
+    for style in (tables.style(), whole.style()):
+        if context.get("body"):
+            context["body"] = context["body"].replace(f"<style>{style}</style>", "")
+
+
 def _link_stations(app, page, template, context, doctree):
     # The picture of the whole names chapters; what address they have, only a page knows.
     def link(found: re.Match) -> str:
@@ -203,6 +211,7 @@ def _write_assets(app, error):
     static = Path(app.outdir) / "_static"
     words = [f".rope-{name} {{ color: var(--rope-{name}-text); }}\n" for name in palette.LIGHT]
     (static / "palette.css").write_text(palette.css() + "".join(words), encoding="utf-8")
+    (static / "parts.css").write_text(tables.style() + whole.style(), encoding="utf-8")
     (static / "plotly.min.js").write_text(plotly.offline.get_plotlyjs(), encoding="utf-8")
     fonts.write(static / "fonts")
 
@@ -222,6 +231,7 @@ def setup(app):
     app.connect("doctree-read", _color_formulae)
     app.connect("doctree-read", lambda app, doctree: hold_signs(doctree))
     app.connect("html-page-context", _name_citations)
+    app.connect("html-page-context", _share_styles)
     app.connect("html-page-context", _link_stations)
     app.connect("build-finished", _write_assets)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
