@@ -157,7 +157,8 @@ def titles_above(figure: go.Figure) -> go.Figure:
             lines = max(lines, 1, note is not None and 1 + note.text.count("<br>"))
     legend = figure.layout.legend
     if lines and legend.orientation == "h" and (legend.y or 0) >= 1:
-        room = TITLE_ROOM + LINE * (lines - 1)
+        # More than a line for each: shares of a panel, which a legend of many lines makes lower.
+        room = TITLE_ROOM + 1.5 * LINE * (lines - 1)
         legend.y = 1 + room / ((figure.layout.height or HEIGHT) - sum(_MARGIN.values()))
     return figure
 

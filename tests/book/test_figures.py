@@ -270,4 +270,4 @@ def test_titles_of_panels_side_by_side_have_room_on_a_phone():
         "nearest",
     ]
     room = figure.layout.height - 84  # margins
-    assert (figure.layout.legend.y - 1) * room == pytest.approx(labels.TITLE_ROOM + labels.LINE)
+    assert (figure.layout.legend.y - 1) * room >= labels.TITLE_ROOM + labels.LINE
