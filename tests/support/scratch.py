@@ -76,7 +76,7 @@ def page_of(*widgets):
     mime = "application/vnd.jupyter.widget-{}+json"
     stored = {str(i): _stored(widget) for i, widget in enumerate(widgets)}
     views = [f'<script type="{mime.format("view")}">{{"model_id": "{i}"}}</script>' for i in stored]
-    text = json.dumps({"state": stored}).replace("</", "<\\/")
+    text = json.dumps({"state": stored}, sort_keys=True).replace("</", "<\\/")
     return f"""<!doctype html>
 <html lang="en"><meta charset="utf-8"><title>Scratch</title>
 <meta name="viewport" content="width=device-width, initial-scale=1">

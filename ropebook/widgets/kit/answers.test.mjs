@@ -9,7 +9,7 @@ const ANSWER = {
   otherwise: "No.",
   tolerance: 1e-6,
   accept: "",
-  let: {},
+  let: [],
   hints: [],
 };
 const NUMBER = {

@@ -6,7 +6,7 @@ import { textField, tries } from "./tries.js";
 
 const TOLD = {
   ...{ kind: "number", name: "two", right: 2, shown: "2", solution: "Since 1 + 1 = 2.", tolerance: 1e-6 },
-  ...{ accept: "", let: {}, hints: [], otherwise: "Count again.", unit: "" },
+  ...{ accept: "", let: [], hints: [], otherwise: "Count again.", unit: "" },
 };
 const WORDS = { check: "Check", show: "Show", hide: "Hide" };
 
