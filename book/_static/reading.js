@@ -38,9 +38,22 @@
     }
   }
 
+  // What stands above a place grows as it is drawn: until the reader moves, the place stays in sight.
+  let holding = null;
+  function hold(place) {
+    holding?.disconnect();
+    holding = new ResizeObserver(() => place.scrollIntoView({ behavior: "instant" }));
+    holding.observe(document.body);
+  }
+  for (const move of ["wheel", "touchmove", "keydown", "pointerdown"]) {
+    window.addEventListener(move, () => holding?.disconnect(), { passive: true });
+  }
+
   function openTheAddressed() {
     const place = placeOf(location.hash);
-    if (place && openAround(place)) place.scrollIntoView({ behavior: "instant" });
+    if (!place) return;
+    openAround(place);
+    hold(place);
   }
 
   /** A link to where the address already points changes no address, but may lead into a fold. */
@@ -65,12 +78,12 @@
     });
     for (const fold of folds()) fold.addEventListener("toggle", say);
     if (button) say();
-    window.addEventListener("hashchange", openTheAddressed);
-    document.addEventListener("click", openTheClicked);
-    openTheAddressed();
-    // Back and forward, a browser goes to where the page stood, measured with other folds open.
-    window.addEventListener("pageshow", () => requestAnimationFrame(openTheAddressed));
   }
+  window.addEventListener("hashchange", openTheAddressed);
+  document.addEventListener("click", openTheClicked);
+  openTheAddressed();
+  // Back and forward, a browser goes to where the page stood, measured with other folds open.
+  window.addEventListener("pageshow", () => requestAnimationFrame(openTheAddressed));
 
   // On paper nothing can be opened.
   const openedForPrint = new Set();
