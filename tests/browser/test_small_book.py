@@ -130,6 +130,29 @@ def test_a_link_of_the_page_itself_opens_the_fold_each_time(reader):
     seen(page, "#inner-place")
 
 
+GROW = """() => {
+  const box = document.createElement("div");
+  box.style.height = "1500px";
+  document.querySelector("article h1").after(box);
+  return new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
+}"""
+
+
+def test_an_addressed_place_stays_in_sight_while_what_is_above_it_grows(reader):
+    page = reader("one.html#gamma")
+    seen(page, "#gamma")
+    page.add_style_tag(
+        content="* { overflow-anchor: none !important }"
+    )  # what no browser evens out
+    page.evaluate(GROW)
+    page.wait_for_function(
+        "document.getElementById('gamma').getBoundingClientRect().top < innerHeight"
+    )
+    page.keyboard.press("Shift")  # from here on the reader moves
+    page.evaluate(GROW)
+    assert page.locator("#gamma").bounding_box()["y"] > WIDE[1]
+
+
 def test_all_folds_open_and_close_by_one_button(reader):
     page = reader("one.html")
     button = page.locator('.rope-tool[data-tool="folds"]')
