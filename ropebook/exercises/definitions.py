@@ -154,7 +154,7 @@ class Answer:
         if self.kind == "choice":
             return told | {"options": [_told_option(option) for option in self.options]}
         told |= {"otherwise": self.otherwise, "tolerance": self.tolerance, "unit": self.unit}
-        told |= {"accept": self.accept, "let": dict(self.let), "labels": self._labels()}
+        told |= {"accept": self.accept, "let": _in_order(self.let), "labels": self._labels()}
         if self.kind == "order":
             told["items"] = list(self.items)
         if self.kind == "expression":
@@ -242,7 +242,11 @@ class FillIn:
         told: dict[str, Any] = {
             **{"kind": self.kind, "name": self.name, "question": self.question},
             **{"pieces": parts[::2], "gaps": parts[1::2], "solution": self.solution},
-            **{"otherwise": self.otherwise, "tolerance": self.tolerance, "let": dict(self.let)},
+            **{
+                "otherwise": self.otherwise,
+                "tolerance": self.tolerance,
+                "let": _in_order(self.let),
+            },
         }
         read = function(_GAP.sub(r"(\1)", self.code))
         told |= {"function": read.name, "parameters": read.parameters, "names": read.names}
@@ -387,6 +391,11 @@ def _evaluated(answer: Any) -> Any:
     if isinstance(answer, Sequence | set | frozenset):
         return [_evaluated(part) for part in answer]
     return given(answer)
+
+
+def _in_order(let: Mapping[str, str]) -> list[list[str]]:
+    """Return names and rules as pairs: a built page sorts the keys of what it stores."""
+    return [[name, rule] for name, rule in let.items()]
 
 
 def _with_value(answer: Any) -> str:

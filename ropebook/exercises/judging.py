@@ -106,7 +106,7 @@ def holds(rule: str, names: Mapping[str, Value]) -> bool:
 def names_of(exercise: Mapping, found: Value, right: Value, more: Mapping[str, Value]) -> dict:
     """Return the names that rules and texts of an exercise may use."""
     names = {**more, "a": found, "right": right}
-    for name, rule in exercise.get("let", {}).items():
+    for name, rule in exercise.get("let", ()):
         try:
             names[name] = value_of(expression(rule), names)
         except LanguageError:

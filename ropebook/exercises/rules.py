@@ -89,7 +89,7 @@ def _look_at_cases(told: Mapping) -> None:
 def _look_at_names(told: Mapping) -> None:
     """Refuse a name in a rule or a text that means nothing there."""
     known = {"a", "right", *CONSTANTS, *told.get("parameters", [])}
-    rules = [*told["let"].items(), ("", told.get("accept", ""))]
+    rules = [*told["let"], ("", told.get("accept", ""))]
     rules += [("", hint["when"]) for hint in told["hints"]]
     for text in (told["otherwise"], *(hint["said"] for hint in told["hints"])):
         rules += [("", match[1]) for match in judging.PLACE.finditer(text) if match[1]]

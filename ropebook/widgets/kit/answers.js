@@ -95,7 +95,7 @@ export function ruleHolds(rule, names) {
 
 function namesOf(exercise, a, right, more) {
   const names = { ...more, a, right };
-  for (const [name, rule] of Object.entries(exercise.let ?? {})) {
+  for (const [name, rule] of exercise.let ?? []) {
     try {
       names[name] = valueOfTree(readExpression(rule), names);
     } catch (error) {
