@@ -154,7 +154,7 @@ define(
             Hint((1, 7), "You multiplied by 3 + i."),
             Hint(
                 (1, -7),
-                "You put a bar on the first number: that gives dot and cross product.",
+                "You took 1 − 2i for 1 + 2i.",
             ),
             Hint((4, 1), "That is the sum."),
             Hint(
@@ -209,7 +209,8 @@ define(
             Hint((0, 10), "You multiplied the two. Which number, times 3 + i, gives 1 + 3i?"),
             Hint((0, 1), "A quarter turn takes (3, 1) to (−1, 3), which is too far."),
         ),
-        otherwise="Yours takes (3, 1) to ({3*a[0] - a[1]:.2f}, {a[0] + 3*a[1]:.2f}).",
+        otherwise="Yours takes (3, 1) to ({3*a[0] - a[1]:.2f}, {a[0] + 3*a[1]:.2f}). Multiply out "
+        "(a + bi)(3 + i), and compare its two parts with those of 1 + 3i.",
         solution="With w = a + bi the product is (3a − b) + (a + 3b)i: so 3a − b = 1 and a + 3b = "
         "3. Both arrows have one length, so w has length 1: 0.36 + 0.64 = 1. It only turns.",
         tolerance=2e-3,

@@ -398,6 +398,11 @@ def _evaluated(answer: Any) -> Any:
     return given(answer)
 
 
+def _in_order(let: Mapping[str, str]) -> list[list[str]]:
+    """Return names and rules as pairs: a built page sorts the keys of what it stores."""
+    return [[name, rule] for name, rule in let.items()]
+
+
 def _with_value(answer: Any) -> str:
     value = _evaluated(answer)
     said = show(value)

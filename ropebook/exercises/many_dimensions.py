@@ -51,7 +51,8 @@ define(
         " for i in range(pairs)]) for d in range(-32, 33) if abs(d + 7) > 3])"
         " < sum([amplitudes[i] * cos(start_angles[i] - 7 * base ** (-2 * i / head_dim))"
         " for i in range(pairs)])",
-        said="Five hands veto each other's returns. Go on to eight, and see the other hills grow.",
+        said="The hands veto each other's returns. At base 100 five of them do it, and with all "
+        "eight the other hills have grown again.",
     ),
     Answer(
         "two hands by hand",
@@ -102,7 +103,7 @@ define(
         "a longer text",
         widget="frequency_clocks",
         text="Make the text longer, until only 9 of these 32 hands never complete a turn.",
-        done="rotary_dim == 64 and len([i for i in range(32)"
+        done="rotary_dim == 64 and base == 10000 and len([i for i in range(32)"
         " if 2 * pi * base ** (2 * i / 64) > context]) == 9",
         said="A text eight times as long, and still more than a quarter of the hands do not come "
         "round: hands are spread evenly over the scales.",

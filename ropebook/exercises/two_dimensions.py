@@ -15,8 +15,8 @@ define(
         "of <i>cat</i> (position 4) are arrows in the plane. Before they are compared, each is "
         "turned counterclockwise by the same angle θ <b>per position</b>: the query by 1θ, the key "
         "by 4θ. Their score is the dot product of the turned arrows. Now somebody writes eight "
-        "words in front: the query moves to position 9, the key to 12, and both arrows point "
-        "somewhere else. <b>What happens to the score?</b>",
+        "words in front: the query moves to position 9, the key to 12. Before the turn both arrows "
+        "are what they were; after it they point somewhere else. <b>What happens to the score?</b>",
         options=(
             Option(
                 "It changes: both arrows did.",
@@ -30,9 +30,7 @@ define(
             ),
             Option(
                 "It stays exactly as it was.",
-                said="Both arrows turned by 8θ more, so the angle between them is the same. (This "
-                "holds where the arrows before the turn are the same, as in a model's first "
-                "layer, and for the score before the softmax.)",
+                said="Both arrows turned by 8θ more, so the angle between them is the same.",
                 right=True,
             ),
         ),
@@ -60,7 +58,8 @@ define(
     ),
     FillIn(
         "score from the distance",
-        question="The score of <i>q</i> and <i>k</i> without turning any vector. "
+        question="The score of <i>q</i>, that is (<code>q[0]</code>, <code>q[1]</code>), and "
+        "<i>k</i> without turning any vector. "
         "<code>distance</code> is n − m and <code>inv_freq</code> is θ in radians per token; "
         "<code>hypot(x, y)</code> is the length of (x, y), and <code>atan2(y, x)</code> its angle.",
         code="""def score_at(q, k, distance, inv_freq):
@@ -78,11 +77,11 @@ define(
         hints=(
             Hint(
                 ("hypot(q[0], q[1]) * hypot(k[0], k[1])", "alpha - distance * inv_freq"),
-                "You turn by m - n instead of n - m, or your cross product is k x q.",
+                "You turn by m - n instead of n - m: the plus is for a key that stands further on.",
             ),
             Hint(
                 ("hypot(q[0], q[1]) * hypot(k[0], k[1]) * cos(alpha)", "distance * inv_freq"),
-                "You left out the part that vanishes when q and k are parallel: q x k.",
+                "alpha belongs inside the cosine: it says where the wave starts.",
             ),
             Hint(
                 ("hypot(q[0], q[1]) * hypot(k[0], k[1])", "alpha"),
@@ -143,7 +142,7 @@ define(
             ),
         ),
         otherwise="At distance {wrong} the score is {cos(0.5 * wrong):.4f}.",
-        solution="q × k = 0, so the score is cos(0.5 d), and cos(2.5) = −0.8011. The cosine is "
+        solution="α = 0, so the score is cos(0.5 d), and cos(2.5) = −0.8011. The cosine is "
         "even: parallel vectors cannot tell ahead from behind. The next candidate, "
         "2π − 2.5 = 3.78, is not a multiple of 0.5.",
     ),

@@ -170,6 +170,11 @@ define(
             Hint((1, 2), "You added values times scores: make weights of the scores first."),
             Hint((0.5, 1), "You divided the scores by their sum: take powers of 2 before that."),
             Hint((0, 1), "That is the word itself. Its output is a mean of all three."),
+            Hint(
+                (0.578, 0.845),
+                "These are powers of e. Here we take powers of 2.",
+                when="abs(a[0] - 0.578) < 0.006 and abs(a[1] - 0.845) < 0.006",
+            ),
             Hint((2 / 3, 2 / 3), "You weigh all three alike. What are the scores of sees?"),
         ),
         otherwise="The scores of sees with dog, sees and cat are dot products of (0, 1). Go "

@@ -13,7 +13,7 @@ ENTRY = re.compile(
 )
 TERMS = {found["slug"]: found.groupdict() for found in ENTRY.finditer(TEXT)}
 WANTED = """token embedding position query key value score softmax weight head layer causal-mask
-pair hand frequency base wavelength rotation layout context kv-cache logit radian dot-product
+pair hand frequency base wavelength rotation layout context kv-cache radian dot-product
 transpose determinant complex-number position-encoding rope projection mlp norm float32""".split()
 
 

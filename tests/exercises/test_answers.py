@@ -153,11 +153,16 @@ def odd(exercise):
     return [answer for text in NONSENSE for answer in ANSWERS[kind](exercise, text)]
 
 
+def stored(exercise):
+    """The exercise as a built page keeps it, with a notebook's widgets: its keys are sorted."""
+    return json.loads(json.dumps(exercise, sort_keys=True))
+
+
 @functools.cache
 def on_the_page():
-    """What the page says to every answer, by exercise."""
+    """What the page says to every answer, by exercise, whose keys a built page has sorted."""
     batch = [
-        {"exercise": exercise, "answers": known(exercise) + odd(exercise)}
+        {"exercise": stored(exercise), "answers": known(exercise) + odd(exercise)}
         for exercise in EXERCISES.values()
     ]
     return dict(zip(EXERCISES, javascript.run(_JUDGED, batch), strict=True))

@@ -83,7 +83,7 @@ WRONG = [
     ("multiply by hand", (3, -2), "coordinate by coordinate"),
     ("multiply by hand", 1 + 5j, "what is i times i"),
     ("multiply by hand", 1 + 7j, "multiplied by 3 + i"),
-    ("multiply by hand", 1 - 7j, "dot and cross product"),
+    ("multiply by hand", 1 - 7j, "1 − 2i for 1 + 2i"),
     ("multiply by hand", 4 + 1j, "That is the sum"),
     ("multiply by hand", -5 + 5j, "direction is not"),
     ("multiply by hand", 2 + 0j, "Lengths multiply: the square of yours is 4,"),

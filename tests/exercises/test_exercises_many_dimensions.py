@@ -72,6 +72,7 @@ WRONG = [
     ("two hands by hand", 7, "Two dot products"),
     ("a longer text", FrequencyClocks(), OPEN),
     ("a longer text", FrequencyClocks(context=8192), OPEN),
+    ("a longer text", FrequencyClocks(context=512, base=537), OPEN),
     ("hands that aim best", 0, "every 6.28 words"),
     ("hands that aim best", 2, "less than half"),
     ("the middle hand", 100, "turned by one radian"),

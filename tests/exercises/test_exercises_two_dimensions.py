@@ -58,7 +58,7 @@ WRONG = [
         lambda q, k, d, a: closed_form(q, k, -d, a),
         "m - n instead of n - m",
     ),
-    ("score from the distance", lambda q, k, d, a: q @ k * math.cos(d * a), "q x k"),
+    ("score from the distance", lambda q, k, d, a: q @ k * math.cos(d * a), "inside the cosine"),
     ("score from the distance", lambda q, k, d, a: 0.0, "your score is 0.0000"),
     ("score from the distance", lambda q, k, d, a: q @ k, "without positions"),
     ("score from the distance", lambda q, k, d, a: q.zero_().sum(), "your score is 0.0000"),

@@ -59,6 +59,12 @@ WRONG = [
     ("output of sees", (1, 2), "values times scores"),
     ("output of sees", (0.5, 1), "take powers of 2"),
     ("output of sees", (0, 1), "the word itself"),
+    (
+        "output of sees",
+        ((1 + math.e) / (1 + 2 * math.e), 2 * math.e / (1 + 2 * math.e)),
+        "powers of 2",
+    ),
+    ("output of sees", (0.58, 0.85), "powers of 2"),
     ("output of sees", (2 / 3, 2 / 3), "all three alike"),
     ("output of sees", (0, 0), "dot products of (0, 1)"),
     ("outputs after a shuffle", (0, 1, 2), "old order"),
