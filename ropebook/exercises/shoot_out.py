@@ -101,7 +101,8 @@ define(
             ),
             Option(
                 "Another one both times.",
-                said="In so short a training, a bias that is learned is in front.",
+                said="In so short a training, T5's learned bias is in front, once it may move "
+                "fast.",
                 right=True,
             ),
         ),

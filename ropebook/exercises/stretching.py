@@ -26,8 +26,9 @@ define(
         options=(
             Option(
                 "All of them, by 4. Then no hand goes further round than it ever did.",
-                said="That is true, and it is a method: PI. But a fast hand has been everywhere, "
-                "and slowed by 4 its step to the next token is a quarter of what it was.",
+                said="That is true, but for the last fraction of a step, and it is a method: PI. "
+                "But a fast hand has been everywhere, and slowed by 4 its step to the next token "
+                "is a quarter of what it was.",
             ),
             Option(
                 "The fast ones: they turn most.",
