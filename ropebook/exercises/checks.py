@@ -41,6 +41,12 @@ define(
             Hint(255, "255 has eight bits, all ones. All eight are kept."),
             Hint(129, "129 has eight bits, 10000001. All eight are kept."),
             Hint(
+                258,
+                "{a} is exact: it ends in zeros, and eight bits hold the rest.",
+                when="257 < a <= 512 and a % 2 == 0 or 512 < a <= 1024 and a % 4 == 0 "
+                "or 1024 < a <= 2048 and a % 8 == 0",
+            ),
+            Hint(
                 259,
                 "There is a smaller one. Just beyond the answer every second number is exact.",
                 when="a > 257",
@@ -54,7 +60,7 @@ define(
         "a test for each family",
         kind="choice",
         question="You may run three of the eight tests on strange code. Together they shall notice "
-        "each of the thirteen bugs of the picture that changes an output. Which three?",
+        "each bug of the picture that changes an output, all thirteen but one. Which three?",
         options=(
             Option(
                 "lengths kept, pushed on by 7, one pair by hand",

@@ -42,8 +42,8 @@ define(
             ),
             Option(
                 "It shrinks up to a certain distance and then swings around.",
-                said="That is what it does for a key that <i>equals</i> its query. For random ones "
-                "each swing has its opposite, and the mean is 0.",
+                said="That is roughly the trend for a key that <i>equals</i> its query, with rises "
+                "all along. For random ones each swing has its opposite, and the mean is 0.",
             ),
         ),
     ),
@@ -147,7 +147,7 @@ define(
         ),
         otherwise="With {turning} hands turning you stop hands that do come round.",
         solution="2π 10<sup>6i/64</sup> ≤ 32768 for i ≤ 64 log<sub>10</sub>(32768 / 2π) / 6 = "
-        "39.7: pairs 0 to 39 come round.",
+        "39.65: pairs 0 to 39 come round.",
     ),
 )
 

@@ -106,6 +106,12 @@ define(
                 "That is the way back, from halves to neighbors.",
             ),
             Hint((1, 3, 5, 0, 2, 4), "The partners are right, but each second now leads its pair."),
+            Hint(
+                (2, 0, 4, 3, 1, 5),
+                "The partners are right, but not the order: the fastest pair comes first, and in "
+                "each pair the even row.",
+                when="len([i for i in range(3) if floor(a[i] / 2) == floor(a[i + 3] / 2)]) == 3",
+            ),
         ),
         otherwise="The code turns seats (0, 3), (1, 4), (2, 5). Who were pairs in training?",
         solution="First all the firsts, then all the seconds.",

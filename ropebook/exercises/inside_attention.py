@@ -149,8 +149,13 @@ define(
                 "The values are turned, but the output is not turned back by the query's position.",
             ),
             Hint((-4, 2), "Each value counts half."),
-            Hint((2, 0), "One of the two values is turned by the wrong distance."),
-            Hint((-2, -1), "One of the two values is turned by the wrong distance."),
+            Hint(
+                (0, 3),
+                "One of the two values is turned by the wrong distance.",
+                when="near(a[0], 0) and near(abs(a[1] - 1), 2) "
+                "or near(a[1], 0) and near(abs(a[0] + 2), 1) "
+                "or near(a[0], -2) and near(a[1], -1)",
+            ),
         ),
         otherwise="How far is each value from the query, n - m? By that it arrives turned.",
         solution="Each value arrives turned by its distance n − m: the first by two quarter turns "

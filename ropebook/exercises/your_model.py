@@ -42,8 +42,8 @@ define(
         options=(
             Option(
                 "All 64.",
-                said="That is position interpolation, the first method there was. Here fast hands "
-                "keep their speed: they came round often in training.",
+                said="That is position interpolation, the simplest method. Here fast hands keep "
+                "their speed: they came round often in training.",
             ),
             Option(
                 "About half, the slow ones.",
@@ -67,7 +67,8 @@ define(
         hints=(
             Hint(4096, "That is where an unslowed hand leaves its arc."),
             Hint(256, "Slowed hands take longer for their arc, not less long."),
-            Hint(8 * 8192 * 2, "Multiply the trained length by the factor, once."),
+            Hint(4096 * 16 * 16, "Multiply the trained length by the factor, once."),
+            Hint(131_072, "That is what Llama 3.1 is asked for, from another length."),
         ),
         otherwise="A hand that turns 16 times slower reaches the same angle after 16 times as many "
         "tokens.",
@@ -87,7 +88,7 @@ define(
             Hint(40, "Those are the hands that do complete a turn."),
         ),
         otherwise="A hand that never completes a turn has a wavelength above 32768 tokens.",
-        solution="2π · 1000000<sup>2i/128</sup> &gt; 32768 asks for i &gt; 39.6: hands 40 to 63.",
+        solution="2π · 1000000<sup>2i/128</sup> &gt; 32768 asks for i &gt; 39.65: hands 40 to 63.",
     ),
     Answer(
         "first wrong position",
@@ -112,12 +113,19 @@ define(
                 "That would be bfloat16. Measure this one: compare it at many positions at once.",
             ),
             Hint(
+                2048.5,
+                "Give a whole position, 0 or above.",
+                when="a < 0 or a != floor(a)",
+            ),
+            Hint(
                 1000,
                 "At position {a} it is right. Compare at many positions at once.",
-                when="a <= 2048 or a <= 4096 and a % 2 == 0 or a <= 8192 and a % 4 == 0",
+                when="a <= 2048 or a <= 4096 and a % 2 == 0 or a <= 8192 and a % 4 == 0 "
+                "or a <= 16384 and a % 8 == 0",
             ),
         ),
-        otherwise="It is wrong at {a}, but not for the first time.",
+        otherwise="There is a smaller one. Between two neighbors, one right and one wrong, it "
+        "begins.",
         solution="Beyond 2048 odd positions are wrong, beyond 4096 also every second even one: "
         "positions keep 11 significant bits, as TF32 does.",
     ),

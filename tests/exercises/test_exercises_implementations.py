@@ -141,6 +141,8 @@ WRONG = [
     ("the rows of a head", (0, 1, 2, 3, 4, 5), "Nobody has moved"),
     ("the rows of a head", (0, 3, 1, 4, 2, 5), "the way back"),
     ("the rows of a head", (1, 3, 5, 0, 2, 4), "each second now leads"),
+    ("the rows of a head", (2, 0, 4, 3, 1, 5), "the fastest pair comes first"),
+    ("the rows of a head", (0, 2, 5, 1, 3, 4), "the even row"),
     ("the rows of a head", (5, 4, 3, 2, 1, 0), "Who were pairs in training"),
     ("name the mistake", 0, "would move the scores"),
     ("name the mistake", 1, "even at distance 0"),

@@ -70,7 +70,11 @@ WRONG = [
     ("turn the output back", (2, 1), "left alone"),
     ("turn the output back", (2, -1), "not turned back"),
     ("turn the output back", (-4, 2), "half"),
-    ("turn the output back", (-2, -1), "wrong distance"),
+    *(
+        ("turn the output back", one_wrong, "wrong distance")
+        for one_wrong in ((0, 3), (0, -1), (-1, 0), (-3, 0), (-2, -1))
+    ),
+    ("turn the output back", (2, 0), "n - m"),
     ("turn the output back", (9, 9), "n - m"),
     ("partly turned", (7, 3), "without any turn"),
     ("partly turned", (0, 3), "clockwise"),
