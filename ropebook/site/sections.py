@@ -12,6 +12,22 @@ from pathlib import Path
 from docutils import nodes
 
 UNREAD = (nodes.raw, nodes.comment, nodes.system_message, nodes.substitution_definition)
+OBJECT = re.compile(r"<[\w.]+ object at 0x[0-9a-f]+>")
+"""What stands in a notebook for an output that is no text, such as a widget."""
+TEX = (
+    (
+        r"\\(?:begin|end)\{\w+\*?\}(?:\[\w*\])?|\\(?:left|right|bigl?|bigr|[,;:!])(?![a-z])|\\\\|&",
+        " ",
+    ),
+    (r"\\sqrt\{([^{}]*)\}", r"√(\1)"),
+    (r"\\[td]?frac\{([^{}]*)\}\{([^{}]*)\}", r"\1/\2"),
+    (r"\\(?:q?quad)(?![a-z])", " "),
+    (r"\\(?:cdot|times)(?![a-z])", "·"),
+    (r"\\(?:math\w+|operatorname|text\w*)(?![a-z])", ""),
+    (r"[{}]", ""),
+    (r"\\", " "),
+)
+"""Patterns of TeX and what a reader of plain text sees instead."""
 
 
 def sections_of(doctree: nodes.document, page: str) -> list[dict]:
@@ -54,10 +70,21 @@ def _read(node: nodes.Node) -> str:
     """Return the words of a node as a reader sees them: no markup, no other language's source."""
     if isinstance(node, UNREAD):
         return ""
+    if isinstance(node, nodes.literal_block) and OBJECT.fullmatch(node.astext().strip()):
+        return ""
+    if isinstance(node, (nodes.math, nodes.math_block)):
+        return _plain(node.astext())
     if isinstance(node, nodes.Text):
         return node.astext()
     between = "" if isinstance(node, nodes.TextElement) else " "
     return between.join(_read(child) for child in node.children)
+
+
+def _plain(tex: str) -> str:
+    """Return a formula's TeX without its marks: names stay words, so that a search finds them."""
+    for pattern, plain in TEX:
+        tex = re.sub(pattern, plain, tex)
+    return tex
 
 
 def _words(text: str) -> str:

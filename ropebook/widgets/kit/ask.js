@@ -54,6 +54,7 @@ export function asks({ words: table, kind, build }) {
       // New nodes where they say the same, too: then it is heard once more.
       said.replaceChildren(rich("span", {}, message), rich("span", { class: "rope-ask-heard" }, more));
       said.dataset.verdict = verdict;
+      root.dataset.verdict = verdict;
       if (done) model.set("done", true);
       if (done && JSON.stringify(recall(told.name)) !== JSON.stringify(answer)) mark(root, told.name, answer);
       if (model.get("done")) setAttributes(tick, { role: "img", "aria-label": words.done });

@@ -42,6 +42,15 @@ test("a task that was done before is ticked at once and says nothing", () => {
   assert.deepEqual([box().dataset.done, box().find("role", "status").textContent, heard], [true, "", []]);
 });
 
+test("the sentence stands only while the widget is as asked", () => {
+  const { task, box } = shown({ "rope-book:marks": '{"reach four":true}' });
+  const met = (m) => {
+    task.update(TOLD, { m });
+    return box().dataset.met;
+  };
+  assert.deepEqual([3, 4, 5].map(met), [false, true, false]);
+});
+
 test("another task takes the place of the first", () => {
   const { task, frame, box } = shown({});
   task.update(TOLD, { m: 3 });

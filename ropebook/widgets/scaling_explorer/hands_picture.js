@@ -73,7 +73,7 @@ export function handsPicture(words) {
       return Math.log(power) >= plan.low - 0.4 && Math.log(power) <= plan.high + 0.4;
     });
     const levels = sparse([1, most, asked / original], times).filter((value) => value >= 1);
-    // Above its line at the left, where hands are fast, and below it at the right.
+    // Above its line at the left, where hands are fast; the lower one at the right where lines are close.
     const named = (name, tokens, [edge, aside, anchor]) => {
       const kind = `rope-scaling-line-label rope-scaling-${name}-label`;
       return label(
@@ -86,6 +86,7 @@ export function handsPicture(words) {
     };
     const [upper, lower] = asked >= original ? ["new", "original"] : ["original", "new"];
     const lengths = { new: asked, original };
+    const close = Math.abs(wave(asked) - wave(original)) < 22;
     setAttributes(picture, { viewBox: `0 0 ${width} ${HANDS.height}`, height: HANDS.height });
     paint([
       path("rope-grid", [...powers.map(wave), ...levels.map(times)].map(across).join("")),
@@ -101,7 +102,7 @@ export function handsPicture(words) {
       label("rope-scaling-title", 0, 12, words.titles.waves),
       label("rope-scaling-title", 0, STRETCH.top - 14, words.titles.stretch),
       named(upper, lengths[upper], [HANDS.left + 6, -6, "start"]),
-      named(lower, lengths[lower], [right - 4, 15, "end"]),
+      named(lower, lengths[lower], close ? [right - 4, 15, "end"] : [HANDS.left + 6, -6, "start"]),
       ...powers.map((power) =>
         label(
           "",
