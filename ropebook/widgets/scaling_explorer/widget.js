@@ -197,8 +197,9 @@ function build({ words, model, lesson, address, buttons, chooser, sliders, reado
       chooser("method", { label: words.method, options, className: "rope-row rope-scaling-methods" }),
       div(
         "rope-scaling-pictures",
-        div("rope-stays", places[0], legendOf(words.legend, [18, 18], SAMPLES)),
-        div("", places[1], legendOf(words.curves, [18, 18], LINES), lesson),
+        div("rope-stays", places[0]),
+        div("rope-scaling-legend", legendOf(words.legend, [18, 18], SAMPLES)),
+        div("rope-scaling-side", places[1], legendOf(words.curves, [18, 18], LINES), lesson),
       ),
       div("rope-controls", ...makeControls({ words, limits: model.get("limits"), sliders })),
       div(
