@@ -126,7 +126,7 @@ function makeControls({ words, limits, sliders }) {
   const ifUsed = (name, trait) => (state) => (state.method === name ? state[trait] : null);
   const asked = (state) => (WITHOUT_FACTOR.includes(state.method) ? null : state.factor);
   const [low, high] = limits.head_dim;
-  const [factor, newBase, share, ...others] = sliders({
+  const [factor, newBase, share, original, longer, ...others] = sliders({
     factor: { label: words.sliders.factor, tone: "k", ...inTwo(limits.factor), ...ROUND, value: asked },
     new_base: {
       label: words.sliders.newBase,
@@ -147,8 +147,8 @@ function makeControls({ words, limits, sliders }) {
     base: { label: words.sliders.base, ...inTen(limits.base) },
     head_dim: { label: words.sliders.headDim, tone, min: low, max: high, step: 2, format },
   });
-  // A method has one of the first three, or none: they share a place.
-  return [div("rope-scaling-own", factor, newBase, share), ...others];
+  // A method has one of the first three, or none: they share a place, the last.
+  return [original, longer, ...others, div("rope-scaling-own", factor, newBase, share)];
 }
 
 function makeReadouts({ words, readouts, show }) {
