@@ -126,7 +126,7 @@ function makeControls({ words, limits, sliders }) {
   const ifUsed = (name, trait) => (state) => (state.method === name ? state[trait] : null);
   const asked = (state) => (WITHOUT_FACTOR.includes(state.method) ? null : state.factor);
   const [low, high] = limits.head_dim;
-  const [factor, newBase, share, ...others] = sliders({
+  const [factor, newBase, share, original, longer, ...others] = sliders({
     factor: { label: words.sliders.factor, tone: "k", ...inTwo(limits.factor), ...ROUND, value: asked },
     new_base: {
       label: words.sliders.newBase,
@@ -147,8 +147,8 @@ function makeControls({ words, limits, sliders }) {
     base: { label: words.sliders.base, ...inTen(limits.base) },
     head_dim: { label: words.sliders.headDim, tone, min: low, max: high, step: 2, format },
   });
-  // A method has one of the first three, or none: they share a place.
-  return [div("rope-scaling-own", factor, newBase, share), ...others];
+  // A method has one of the first three, or none: they share a place, the last.
+  return [original, longer, ...others, div("rope-scaling-own", factor, newBase, share)];
 }
 
 function makeReadouts({ words, readouts, show }) {
@@ -197,8 +197,9 @@ function build({ words, model, lesson, address, buttons, chooser, sliders, reado
       chooser("method", { label: words.method, options, className: "rope-row rope-scaling-methods" }),
       div(
         "rope-scaling-pictures",
-        div("rope-stays", places[0], legendOf(words.legend, [18, 18], SAMPLES)),
-        div("", places[1], legendOf(words.curves, [18, 18], LINES), lesson),
+        div("rope-stays", places[0]),
+        div("rope-scaling-legend", legendOf(words.legend, [18, 18], SAMPLES)),
+        div("rope-scaling-side", places[1], legendOf(words.curves, [18, 18], LINES), lesson),
       ),
       div("rope-controls", ...makeControls({ words, limits: model.get("limits"), sliders })),
       div(
