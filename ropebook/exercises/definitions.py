@@ -377,11 +377,6 @@ def _shown_gaps(told: Mapping) -> str:
     return f"{', '.join(gaps)}. For {call} it gives {show(case['right'])}."
 
 
-def _in_order(names: Mapping[str, str]) -> list[list[str]]:
-    """Return names and rules as pairs: a notebook sorts the keys of what it stores."""
-    return [[name, rule] for name, rule in names.items()]
-
-
 def _told_option(option: Option) -> dict[str, Any]:
     return {"text": option.text, "said": option.said, "right": option.right}
 
