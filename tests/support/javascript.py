@@ -46,4 +46,4 @@ def run(program: str, given: Any, timeout: float = 300) -> Any:
     Its imports are relative to the folder of the widgets: `import("./kit/kit.js")`.
     """
     module = ("--input-type=module", "-e", _READ + program)
-    return json.loads(started(*module, given=json.dumps(given, sort_keys=True), timeout=timeout))
+    return json.loads(started(*module, given=json.dumps(given), timeout=timeout))
