@@ -181,6 +181,8 @@ class Table:
         head = "".join(
             f'<th scope="col"{_class(column.numeric and "rope-table-number")}>'
             f"{_inline(column.name)}</th>"
+            if column.name
+            else "<td></td>"  # a corner without a name is no header
             for column in self._columns
         )
         cells = [self._cells(column, i) for i, column in enumerate(self._columns)]

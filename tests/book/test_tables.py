@@ -162,3 +162,8 @@ def test_a_wide_table_scrolls_in_its_own_box(chromium):
     tab.close()
     assert page <= 390 and box <= 390 < wide
     assert not any(words)
+
+
+def test_a_corner_without_a_name_is_no_header():
+    shown = table([("a", 1.5)], header=("", "turns"))._repr_html_()
+    assert "<td></td><th" in shown and shown.count('scope="col"') == 1
