@@ -617,8 +617,12 @@ def test_a_paste_too_long_to_read_is_said_and_not_taken(page):
 # ---- what it must report ----
 
 
+def _never_turn(frequencies, length):
+    return int((turns(frequencies, length) < 1).sum()) if length else math.nan
+
+
 def answers(inputs):
-    config = RopeConfig.from_hf(GALLERY["Llama 3.1 8B"].config)  # what the widget starts with
+    config = RopeConfig.from_hf(json.loads(inputs["config"]))
     plain, scaled = inv_freq(config.rotary_dim, config.base), config.inv_freq()
     pair = int(inputs["pair"])
     return {
@@ -629,7 +633,7 @@ def answers(inputs):
         "wavelength_fastest": wavelength(scaled).min().item(),
         "wavelength_slowest": wavelength(scaled).max().item(),
         "never_turn_count": int((turns(scaled, config.max_seq_len) < 1).sum()),
-        "never_turn_trained": int((turns(plain, config.original_max_seq_len) < 1).sum()),
+        "never_turn_trained": _never_turn(plain, config.original_max_seq_len),
         "layers_rotating": len(config.rotating_layers),
         "layers_still": config.num_layers - len(config.rotating_layers),
         "pair_first": pair,
@@ -644,6 +648,7 @@ def answers(inputs):
 
 ORACLE = Oracle(
     answers,
+    held=("config",),
     wide_ranging="wave|unscaled|turns|^base$",
     untold=("wave",),
     resizing="example_|layer_type_",  # another configuration has more or less to tell
