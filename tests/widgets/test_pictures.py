@@ -135,9 +135,10 @@ _TOGETHER = """async () => {
 }"""
 # What they show is text: a reader's own beside a table, and lamps right under their switches.
 _NO_PICTURE = {"bug_lamps", "config_inspector"}
+_CHANGES_NOTHING = {"link"}  # copies an address: nobody looks at the picture for it
 
 
 @pytest.mark.parametrize("name", sorted(set(CLASSES) - _NO_PICTURE))
 def test_on_a_phone_a_picture_is_seen_while_any_control_is_in_hand(on_scratch, name):
     widget = on_scratch(name, size=(390, 788))  # what the page's bar leaves of a phone
-    assert widget.page.evaluate(_TOGETHER) == []
+    assert set(widget.page.evaluate(_TOGETHER)) <= _CHANGES_NOTHING
