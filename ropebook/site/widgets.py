@@ -32,6 +32,15 @@ def shown_states(states: dict, shown: set[str]) -> dict:
     return {model: state for model, state in states.items() if model in needed}
 
 
+def without_layouts(states: dict) -> dict:
+    """Return widget states without those of Jupyter's layouts, which a page mounts nowhere."""
+    return {
+        model: stored
+        for model, stored in states.items()
+        if stored.get("model_name") != "LayoutModel"
+    }
+
+
 def without_code(states: dict) -> tuple[dict, dict[str, str]]:
     """Return widget states that name their code instead of holding it, and that code by file.
 
@@ -66,7 +75,7 @@ def setup(app):
             attributes = getattr(script, "attributes", {})
             if attributes.get("type") == STATE_MIME:
                 stored = json.loads(attributes["body"])
-                states = shown_states(stored["state"], shown)
+                states = without_layouts(shown_states(stored["state"], shown))
                 stored["state"], files = without_code(states)
                 attributes["body"] = json.dumps(stored).replace("</", r"<\/")
                 for name, text in files.items():

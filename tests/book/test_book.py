@@ -48,7 +48,7 @@ LOADING_STYLE = re.compile(
 DELIVERY_NETWORKS = re.compile(
     r"jsdelivr\.net|unpkg\.com|cdnjs\.|esm\.sh|skypack\.dev|cdn\.plot\.ly"
 )
-BUDGET = 310_000
+BUDGET = 300_000
 WIDGET_BUDGET = 100_000
 
 

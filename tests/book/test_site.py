@@ -135,6 +135,11 @@ def test_a_page_keeps_the_states_of_the_widgets_that_it_shows():
     assert widgets.shown_states(states, set()) == {}
 
 
+def test_layouts_are_left_out_of_a_page():
+    states = {"a": {"model_name": "AnyModel", "state": {}}, "b": {"model_name": "LayoutModel"}}
+    assert list(widgets.without_layouts(states)) == ["a"]
+
+
 def test_code_of_widgets_is_in_one_file_per_class_and_nothing_else_is_lost():
     code = {"_esm": "export default {}; // é </script>", "_css": ".a{}"}
     plain = {"state": {"_view_name": "LayoutView"}, "model_name": "LayoutModel"}
