@@ -87,3 +87,44 @@ def test_compiles_into_one_graph(layout):
     in_place = x.detach().clone()
     compiled(in_place, in_place)
     torch.testing.assert_close(in_place, rotate(x.detach()))
+
+
+@every_layout
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_one_graph_serves_every_length(layout, dtype):
+    torch.compiler.reset()
+    graphs = []
+
+    def backend(graph, inputs):
+        graphs.append(graph)
+        return graph
+
+    def rotate(q, k, cos, sin):
+        return tuple(apply_rotary(x, cos, sin, layout=layout) for x in (q, k))
+
+    compiled = torch.compile(rotate, fullgraph=True, backend=backend)
+    for length in (4096, 4095, 513, 17):
+        q, k = randn(1, 2, length, 8, dtype=dtype), randn(1, 1, length, 8, seed=1, dtype=dtype)
+        cos_and_sin = tables(range(length), 6, torch.float32)
+        for x, axis in ((q, 2), (k, 2), *((t, 0) for t in cos_and_sin)):
+            torch._dynamo.mark_dynamic(x, axis)
+        expected = rotate(q, k, *cos_and_sin)
+        eps = torch.finfo(dtype).eps
+        torch.testing.assert_close(compiled(q, k, *cos_and_sin), expected, rtol=eps, atol=1e-6)
+    assert len(graphs) == 1
+
+
+@every_layout
+def test_compiled_backward_keeps_only_the_tables(layout):
+    torch.compiler.reset()
+    kept, x, cos_and_sin = [], randn(2, 3, 50, 8).requires_grad_(), tables(range(50))
+    compiled = torch.compile(
+        lambda x, cos, sin: apply_rotary(x, cos, sin, layout=layout),
+        fullgraph=True,
+        backend="aot_eager_decomp_partition",
+    )
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: kept.append(t) or t, lambda t: t):
+        compiled(x, *cos_and_sin)
+    assert kept and sum(t.numel() for t in kept) <= 4 * sum(t.numel() for t in cos_and_sin)
+    assert x.numel() > 4 * sum(t.numel() for t in cos_and_sin) / 2
+    assert all(t.numel() < x.numel() for t in kept)

@@ -54,7 +54,7 @@ def process(rank, folder):
         init_method=f"file://{folder}/store",
         rank=rank,
         world_size=WORLD,
-        timeout=datetime.timedelta(seconds=60),
+        timeout=datetime.timedelta(minutes=10),  # of a busy machine
     )
     share = share_of(rank)
     outputs = {

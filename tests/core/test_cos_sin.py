@@ -9,7 +9,7 @@ import torch
 from torch.autograd import gradcheck
 from vectors import both_ways, randn, tables
 
-from ropelib import apply_rotary, cos_sin, inv_freq
+from ropelib import apply_rotary, cos_sin, inv_freq, rotation
 
 
 def test_tables_are_exact_at_position_one_million():
@@ -105,3 +105,39 @@ def test_positions_are_looked_at_in_vmap_no_more_than_they_can_be():
     for ids in (rows, rows.double()):
         ours = torch.vmap(lambda ids: torch.stack(tables(ids)))(ids)
         assert torch.equal(ours, torch.stack([torch.stack(tables(row)) for row in ids]))
+
+
+@pytest.mark.parametrize("start", [0, 5, 100_000, -5_000, -(2**20) - 3, 2**30])
+def test_a_long_range_is_exact_to_half_a_step_of_float32(start):
+    length, factor, frequencies = rotation.LONG + 700, 1.25, inv_freq(20, base=5e5)
+    ids = torch.arange(start, start + length)
+    exact = ids.numpy().astype(np.longdouble)[:, None] * frequencies.numpy().astype(np.longdouble)
+    expected = np.cos(exact), np.sin(exact)
+    # Half a step of float32 below 2, and an angle of float64 that is rounded twice.
+    within = 2.0**-24 * factor + (abs(exact) + 8) * 2.0**-51
+    for given in (ids, range(start, start + length), ids.to(torch.int32)):
+        ours = cos_sin(given, frequencies, attention_factor=factor)
+        for table, right in zip(ours, expected, strict=True):
+            assert table.dtype == torch.float32 and table.shape == (length, 10)
+            assert (abs(table.numpy() - factor * right) <= within).all()
+    if start in (0, -5_000):
+        assert ours[0][-start].eq(factor).all() and ours[1][-start].eq(0).all()
+
+
+def test_only_positions_that_follow_one_another_are_a_range():
+    ids = torch.arange(rotation.LONG + 100)
+    for swapped in (ids.flip(0), ids * 2, ids.where(ids != 77, 5), ids.where(ids != 0, 1)):
+        expected = tables(swapped, 10)
+        for table, right in zip(tables(swapped, 10, torch.float32), expected, strict=True):
+            assert torch.equal(table, right.float())
+
+
+def test_a_long_range_keeps_derivatives_of_the_frequencies():
+    frequencies, ids = inv_freq(4).requires_grad_(), torch.arange(rotation.LONG)
+    cos, sin = cos_sin(ids, frequencies)
+    (ours,) = torch.autograd.grad(cos.sum() + sin.sum(), frequencies)
+    angles = ids.unsqueeze(-1) * frequencies.detach()
+    expected = (ids.unsqueeze(-1) * (angles.cos() - angles.sin())).sum(0)
+    torch.testing.assert_close(ours, expected, rtol=1e-6, atol=1e-2)
+    _, slope = torch.func.jvp(lambda f: cos_sin(ids, f)[1].sum(), (inv_freq(4),), (inv_freq(4),))
+    assert slope != 0

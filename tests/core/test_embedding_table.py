@@ -7,7 +7,8 @@ import pickle
 import pytest
 import torch
 import torch._inductor.config
-from vectors import assert_equal, every_layout, randn32, tables, tables32
+from torch.autograd import forward_ad
+from vectors import assert_close, assert_equal, every_layout, randn32, tables, tables32
 
 from ropelib import RotaryEmbedding, embedding
 
@@ -150,3 +151,28 @@ def test_a_table_made_inside_a_transform_serves_outside(layout):
         transform(lambda x, rotary=rotary: rotary(x, x, offset=4)[0], step)
         assert_equal(rotary(q, q), clean(q, q))
         assert_equal(rotary(step, step, offset=4), clean(step, step, offset=4))
+
+
+# A step of decoding, remembered
+
+
+AWAY = {
+    "odd": lambda x: torch.cat((x[..., :1], x), dim=-1)[..., 1:],
+    "apart": lambda x: torch.stack((x, x), dim=-1)[..., 0],
+    "negative": lambda x: torch._neg_view(-x),
+}
+
+
+@every_layout
+@pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated:DeprecationWarning")
+@pytest.mark.parametrize("lies", AWAY)
+def test_a_step_that_is_remembered_serves_what_lies_elsewhere(layout, lies):
+    rotary = RotaryEmbedding(8, layout=layout)
+    q, k = randn32(1, 4, 1, 8), randn32(1, 2, 1, 8, seed=1)
+    expected = rotary(q, k, offset=7)
+    for query, key in ((AWAY[lies](q), k), (q, AWAY[lies](k))):
+        assert_close(rotary(query, key, offset=7), expected)
+    with forward_ad.dual_level():
+        query, key = (forward_ad.make_dual(x, x) for x in (q, k))
+        for turned, x in zip(rotary(query, key, offset=7), expected, strict=True):
+            assert_close([forward_ad.unpack_dual(turned).tangent], [x])

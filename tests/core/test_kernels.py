@@ -4,6 +4,8 @@ import math
 
 import pytest
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
 from vectors import (
     LAYOUTS,
     POSITIONS,
@@ -15,7 +17,7 @@ from vectors import (
     tables,
 )
 
-from ropelib import apply_rotary, inv_freq, kernels, reference
+from ropelib import apply_rotary, convert_layout, inv_freq, kernels, reference
 from ropelib.pairs import rotate_pairs
 
 
@@ -29,6 +31,18 @@ def by_few_together(x, cos, sin, layout):
     return both
 
 
+def by_neighbors(x, cos, sin, layout):
+    """As they are in the interleaved layout; of the other, seated so and back again."""
+    rotary_dim = 2 * cos.shape[-1]
+    turns = x[..., :rotary_dim].clone()
+    if layout == "half":
+        turns = convert_layout(turns, source="half", target="interleaved")
+    turned = kernels.rotate_neighbors(turns, torch.complex(cos, sin))
+    if layout == "half":
+        turned = convert_layout(turned, source="interleaved", target="half")
+    return torch.cat((turned, x[..., rotary_dim:]), dim=-1)
+
+
 def by_blocks(x, cos, sin, layout):
     return kernels.rotate_into(torch.empty_like(x), x, cos, sin, layout)
 
@@ -40,7 +54,9 @@ def chosen(x, cos, sin, layout):
 WAYS = {
     "rotate": chosen,
     "rotate_few": by_few,
+    "rotate_fused": kernels.rotate_fused,
     "rotate_into": by_blocks,
+    "rotate_neighbors": by_neighbors,
     "rotate_together": by_few_together,
     "rotate_with_gradient": kernels.rotate_with_gradient,
 }
@@ -83,6 +99,17 @@ def test_strides_do_not_matter(layout, dtype):
             assert_equal_but_for_the_last_bit(out, expected)
         assert apply_rotary(view, *cos_and_sin, layout=layout, out=view) is view
         assert_equal_but_for_the_last_bit(view, expected)
+
+
+@both_ways
+@every_layout
+def test_a_sign_that_is_still_to_be_turned_is_turned(layout):
+    x, turned = randn(2, 5, 8), torch._neg_view(-randn(2, 5, 8))
+    expected = apply_rotary(x, *tables(), layout=layout)
+    assert_equal_but_for_the_last_bit(apply_rotary(turned, *tables(), layout=layout), expected)
+    for out in (torch.empty_like(x), torch._neg_view(torch.empty_like(x))):
+        apply_rotary(turned, *tables(), layout=layout, out=out)
+        assert_equal_but_for_the_last_bit(out, expected)
 
 
 @both_ways
@@ -147,3 +174,40 @@ def test_dimensions_beyond_rotary_dim_pass_bit_for_bit(dtype):
     for layout in LAYOUTS:
         rotated = apply_rotary(x, *tables(), layout=layout)
         assert torch.equal(rotated[..., 8:].view(bits), x[..., 8:].view(bits))
+
+
+class Allocated(TorchDispatchMode):
+    """Add up the memory of what is made, as if nothing were ever given back; note the largest."""
+
+    largest = 0
+
+    def __torch_dispatch__(self, operation, types, args=(), kwargs=None):
+        made = operation(*args, **(kwargs or {}))
+        known = {
+            x.untyped_storage().data_ptr()
+            for x in tree_leaves((args, kwargs))
+            if isinstance(x, torch.Tensor)
+        }
+        for x in tree_leaves(made):
+            if isinstance(x, torch.Tensor) and x.untyped_storage().data_ptr() not in known:
+                self.largest = max(self.largest, x.untyped_storage().nbytes())
+        return made
+
+
+@every_layout
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("in_place", [True, False])
+def test_writing_into_out_needs_no_more_than_a_block(layout, dtype, in_place, monkeypatch):
+    monkeypatch.setattr(kernels, "FEW", 0)
+    monkeypatch.setattr(kernels, "TINY", 0)
+    monkeypatch.setattr(kernels.native, "kernel", lambda: None)
+    x, cos_and_sin = randn(64, 256, 64, dtype=dtype), tables(range(256), 64, torch.float32)
+    out = x if in_place else torch.empty_like(x)
+    monkeypatch.setattr(kernels, "BLOCK", 2**13)
+    with Allocated() as allocated:
+        apply_rotary(x, *cos_and_sin, layout=layout, out=out)
+    tables_too = 2 * cos_and_sin[0].nbytes  # as complex numbers, or as they are
+    assert allocated.largest <= max(tables_too, 2 * 2**13 * torch.get_num_threads())
+    with Allocated() as allocated:
+        apply_rotary(x, *cos_and_sin, layout=layout)
+    assert allocated.largest >= x.nbytes

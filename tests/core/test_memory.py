@@ -7,20 +7,13 @@ import numpy as np
 import pytest
 import torch
 
-from ropelib import apply_rotary, cos_sin, inv_freq, kernels, reference
+from ropelib import apply_rotary, cos_sin, inv_freq, reference
 from ropelib.memory import _addresses, overlaps, overlaps_itself
 
 LAYOUTS = ["interleaved", "half"]
 DTYPES = [torch.float64, torch.float32, torch.bfloat16]
 every_layout = pytest.mark.parametrize("layout", LAYOUTS)
 every_dtype = pytest.mark.parametrize("dtype", DTYPES)
-
-
-@pytest.fixture(params=["few", "many"])
-def way(request, monkeypatch):
-    """Rotate few elements, as these tests do, by either of the two ways."""
-    if request.param == "many":
-        monkeypatch.setattr(kernels, "FEW", 0)
 
 
 both_ways = pytest.mark.usefixtures("way")

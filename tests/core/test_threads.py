@@ -6,7 +6,7 @@ import threading
 import pytest
 import torch
 
-from ropelib import RotaryEmbedding, embedding, inv_freq, reference
+from ropelib import RotaryEmbedding, decoding, embedding, inv_freq, reference
 
 THREADS, STEPS = 8, 3000
 every_layout = pytest.mark.parametrize("layout", ["interleaved", "half"])
@@ -25,7 +25,7 @@ def is_right(rotated, expected):
 
 
 class Interruption:
-    """Let something else happen at one chosen instruction of `embedding.py`, as a thread would."""
+    """Let something else happen at one chosen instruction of the module, as a thread would."""
 
     def __init__(self, instruction, happens):
         self.left, self.happens = instruction, happens
@@ -39,7 +39,7 @@ class Interruption:
         sys.settrace(self.before)
 
     def trace(self, frame, event, _):
-        if frame.f_code.co_filename != embedding.__file__:
+        if frame.f_code.co_filename not in (embedding.__file__, decoding.__file__):
             return None
         frame.f_trace_opcodes = True
         if event == "opcode":
