@@ -361,3 +361,27 @@ GALLERY: dict[str, Model] = {
         },
     ),
 }
+
+
+def slug(name: str) -> str:
+    """Return a name as it is typed: in lower case, with hyphens for spaces.
+
+    Example:
+        >>> slug("Llama 3.1 8B")
+        'llama-3.1-8b'
+    """
+    return "-".join(name.lower().split())
+
+
+def named(name: str) -> dict[str, Any] | None:
+    """Return the configuration of that name or of that repository, None if there is no such.
+
+    Example:
+        >>> named("llama-3.1-8b")["rope_theta"], named("unheard-of")
+        (500000.0, None)
+    """
+    for title, model in GALLERY.items():
+        names = (title, model.repository, model.repository.rpartition("/")[2])
+        if slug(name) in map(slug, names):
+            return model.config
+    return None

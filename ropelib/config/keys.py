@@ -40,6 +40,7 @@ RULES: dict[str, dict[str, Any]] = {
     "positives": {"of": "list", "each": "positive"},
     "bases": {"of": "list", "each": "not_negative"},
     "switches": {"of": "list", "each": "switch"},
+    "indices": {"of": "list", "each": "count_or_zero"},
     "names": {"of": "list", "each": "text"},
     "pattern": {"of": "pattern", "shape": f"[LG]{{1,{MOST['layers']}}}"},  # or a count
 }
@@ -49,10 +50,13 @@ KEYS = {
     "model_type": "text",
     "alibi": "boolean",
     "position_embedding_type": "text",
+    "position_embeddings_type": "text",
+    "use_mem_rope": "boolean",
     "rope_scaling": "mapping",
     "rope_parameters": "mapping",
     "rope_theta": "positive",
     "rotary_emb_base": "positive",
+    "rotary_embedding_base": "positive",
     "global_rope_theta": "positive",
     "rope_local_base_freq": "positive",
     "local_rope_theta": "positive",
@@ -69,6 +73,9 @@ KEYS = {
     "d_model": "count",
     "num_attention_heads": "count",
     "n_head": "count",
+    "n_heads": "count",
+    "encoder_num_attention_heads": "count",
+    "decoder_num_attention_heads": "count",
     "rotary_dim": "dimensions",
     "partial_rotary_factor": "share",
     "rotary_pct": "share",
@@ -80,10 +87,15 @@ KEYS = {
     "rope_interleave": "boolean",
     "num_hidden_layers": "layers",
     "n_layer": "layers",
+    "n_layers": "layers",
     "num_layers": "layers",
     "layer_types": "names",
+    "layers_block_type": "names",
+    "block_types": "names",
+    "attn_layer_indices": "indices",
     "no_rope_layers": "switches",
     "no_rope_layer_interval": "count",
+    "cross_attention_layers": "indices",
     "global_attn_every_n_layers": "count",
     "sliding_window_pattern": "pattern",
     "_sliding_window_pattern": "pattern",
@@ -96,6 +108,7 @@ DEFAULTS = {
     "rope_theta": 10_000.0,
     "rope_ratio": 1,
     "no_rope_layer_interval": 4,
+    "cross_attention_layers": [3, 8, 13, 18, 23, 28, 33, 38],
     "global_attn_every_n_layers": 3,
 }
 
@@ -104,12 +117,16 @@ SHARE = "partial_rotary_factor"
 # One size under several names, which must agree where more than one stands.
 SPELLINGS = {
     "hidden_size": ["hidden_size", "n_embd", "d_model"],
-    "num_attention_heads": ["num_attention_heads", "n_head"],
-    "num_hidden_layers": ["num_hidden_layers", "n_layer", "num_layers"],
+    "num_attention_heads": [
+        *("num_attention_heads", "n_head", "n_heads"),
+        *("encoder_num_attention_heads", "decoder_num_attention_heads"),
+    ],
+    "num_hidden_layers": ["num_hidden_layers", "n_layer", "n_layers", "num_layers"],
     "max_position_embeddings": ["max_position_embeddings", "n_positions", "seq_length"],
     "head_dim": ["head_dim", "kv_channels"],
     "share": ["partial_rotary_factor", "rotary_pct", "rope_pct"],
-    "base": ["rope_theta", "rotary_emb_base"],
+    "base": ["rope_theta", "rotary_emb_base", "rotary_embedding_base"],
+    "layer_types": ["layer_types", "layers_block_type"],
     "sliding_window_pattern": ["sliding_window_pattern", "_sliding_window_pattern"],
 }
 
@@ -118,6 +135,7 @@ READ_BY = {
     "no_rope_layers": sorted(model_types.HAS_NO_ROPE_LAYERS),
     "rope_interleave": sorted(model_types.HAS_INTERLEAVE_FLAG),
     "rope_ratio": ["chatglm"],
+    "use_mem_rope": ["zamba2"],
 }
 
 # A key with such a word in its name says something about rotation; if nobody reads it, that is
@@ -125,7 +143,9 @@ READ_BY = {
 ABOUT_ROTATION = "rope|rotary|yarn|ntk|alibi"
 
 TEXT_PARTS = ["text_config", "language_config", "llm_config"]
-ROTATING_EMBEDDINGS = ["rotary", "rope"]  # of position_embedding_type
+PARTS_OF_THE_TEXT = ["attn_config"]  # what it says of rotation counts as if it stood outside
+NOT_ROTATING = ["position_embedding_type", "position_embeddings_type"]  # unless one of these
+ROTATING_EMBEDDINGS = ["rotary", "rope"]
 WITHOUT_ATTENTION = ["linear_attention", "conv", "mamba", "recurrent"]  # of layer_types
 
 # The rope part: what computes each type, what it must and may have besides COMMON, and the rule of
@@ -188,19 +208,27 @@ MODEL_TYPES = {
     "half": sorted(model_types.HALF),
     "unsupported": model_types.UNSUPPORTED,
     "without_rotation": sorted(model_types.WITHOUT_ROTATION),
+    "text_types": model_types.TEXT_TYPES,
+    "needs": {name: list(need) for name, need in model_types.NEEDS.items()},
     "scaled_by_default": sorted(model_types.SCALED_BY_DEFAULT),
     "bases": model_types.BASES,
     "two_bases": {name: list(bases) for name, bases in model_types.TWO_BASES.items()},
     "shares": model_types.PARTIAL_ROTARY_FACTORS,
     "rotary_dims": model_types.ROTARY_DIMS,
+    "ignores_rotary_dim": sorted(model_types.IGNORES_ROTARY_DIM),
     "head_dims": model_types.HEAD_DIMS,
     "global_head_dims": model_types.GLOBAL_HEAD_DIMS,
+    "hybrids": sorted(model_types.HYBRIDS),
+    "names_attention": sorted(model_types.NAMES_ATTENTION),
     "sliding_only": sorted(model_types.ROTATES_SLIDING_ONLY),
-    "sliding_only_always": ["cohere2"],  # of those, whether or not there is a window
+    "sliding_only_always": ["cohere2", "cohere2_moe", "flint"],  # of those, window or not
+    "crossing": ["mllama_text_model"],  # some of its layers look at an image, and do not rotate
+    "counted_back": sorted(model_types.COUNTED_BACK),
     "patterns": model_types.SLIDING_WINDOW_PATTERNS,
     "softmax": sorted(model_types.SCALES_SOFTMAX),
     "one_base_scaled": ["olmo3"],  # only its global layers are
     "half_a_head": ["chatglm"],
+    "double_heads": ["zamba2"],  # its attention reads two streams beside each other
     "alternating": ["modernbert", "modernbert-decoder"],  # a global layer first, then every n-th
 }
 
@@ -244,6 +272,8 @@ def table() -> dict[str, Any]:
         "read_by": READ_BY,
         "about_rotation": ABOUT_ROTATION,
         "text_parts": TEXT_PARTS,
+        "parts_of_the_text": PARTS_OF_THE_TEXT,
+        "not_rotating": NOT_ROTATING,
         "rotating_embeddings": ROTATING_EMBEDDINGS,
         "without_attention": WITHOUT_ATTENTION,
         "common": COMMON,

@@ -16,7 +16,7 @@ def rotating_layers(
         layer_type: which layers are asked for; None for all.
 
     Returns:
-        Indices, or None where `num_layers` is.
+        Indices, or None where `num_layers` is, or where a hybrid lists no kinds of layers.
 
     Raises:
         ValueError: if a list has not one entry per layer, or none says of which kind they are.
@@ -30,6 +30,8 @@ def rotating_layers(
         sliding_only = values.text.get("sliding_window", "unsaid") is not None
     if kinds is None and (sliding_only or layer_type is not None):
         raise ValueError("layer_types is missing: it says which layers rotate")
+    if kinds is None and values.belongs("hybrids"):
+        return None
     return tuple(
         i
         for i, kind in enumerate(kinds or [None] * num_layers)
@@ -42,9 +44,18 @@ def rotating_layers(
 
 
 def _kinds(values: Values, num_layers: int) -> list[str] | None:
-    kinds = values.text.get("layer_types")
-    if kinds is not None:
-        return _for_each_layer("layer_types", kinds, num_layers)
+    for key in SPELLINGS["layer_types"]:
+        if values.text.get(key) is not None:
+            return _for_each_layer(key, values.text[key], num_layers)
+    blocks = values.text.get("block_types")
+    if blocks:
+        return [blocks[i % len(blocks)] for i in range(num_layers)]
+    indices = values.text.get("attn_layer_indices")
+    if indices is None and values.belongs("names_attention"):
+        values.assume("attn_layer_indices", "none")
+        indices = []
+    if indices is not None:
+        return ["attention" if i in indices else "mamba" for i in range(num_layers)]
     if values.belongs("alternating"):
         every = values.or_default("global_attn_every_n_layers")
         return [_window(i % every) for i in range(num_layers)]
@@ -63,6 +74,11 @@ def _switches(values: Values, num_layers: int) -> list[bool]:
     if bases is not None:
         _for_each_layer("layer_rope_theta", bases, num_layers)
         return [base != 0 for base in bases]
+    if values.belongs("crossing"):
+        crossing = values.or_default("cross_attention_layers")
+        return [i not in crossing for i in range(num_layers)]
+    if values.belongs("counted_back"):
+        return [(num_layers - 1 - i) % 4 != 0 for i in range(num_layers)]
     listed = values.text.get("no_rope_layers")
     if values.model_type not in READ_BY["no_rope_layers"] and (listed is None or values.is_known):
         return [True] * num_layers

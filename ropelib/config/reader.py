@@ -16,7 +16,6 @@ from ropelib.config.keys import (
     RATIO_OF_LENGTHS,
     READ_BY,
     ROPE_TYPES,
-    ROTATING_EMBEDDINGS,
     SHARE,
     SPELLINGS,
     UNSUPPORTED_TYPES,
@@ -46,21 +45,21 @@ class Reader:
 
     def __init__(self, config: dict[str, Any]):
         self.values = Values(config)
-        self._check_that_it_rotates()
         self.entries = entries_by_kind(self.values)
 
     def layer_types(self) -> list[str | None]:
         """Return the kinds of layer that rotate differently, `[None]` where all are alike."""
         return [kind for kind, entry in self.entries.items() if entry is not None]
 
-    def read(self, layer_type: str | None) -> dict[str, Any]:
+    def read(self, layer_type: str | None, layout: str | None = None) -> dict[str, Any]:
         """Return the fields of a `RopeConfig`; what it warns of stands in `values.notes`.
 
         Args:
             layer_type: one of `layer_types()`.
+            layout: of a model whose type nobody has looked up.
 
         Returns:
-            Fields by name.
+            Fields by name; the layout is None where neither the model type nor the caller says it.
 
         Raises:
             TypeError: if a value has a wrong type.
@@ -71,11 +70,11 @@ class Reader:
         if None not in self.entries:
             where += f" of {printable(layer_type)}"
         self._note_unread_keys()
-        layout = self._layout()
+        layout = self._layout(layout)
         rope_type = self._rope_type(entry, where)
         entry = self._checked_entry(entry, rope_type, where)
         max_seq_len = self.values.spelled("max_position_embeddings")
-        original = self._original(entry, where)
+        original = self._original(entry, rope_type, max_seq_len, where)
         self._check_missing(entry, rope_type, original, max_seq_len, where)
         options = self._options(entry, rope_type, max_seq_len, original, where)
         head_dim, rotary_dim = widths(self.values, entry, rope_type, layer_type)
@@ -97,23 +96,6 @@ class Reader:
             "layer_type": layer_type,
             "assumed": tuple(note.sentence for note in self.values.notes if note.code == "assumed"),
         }
-
-    def _check_that_it_rotates(self) -> None:
-        if self.values.model_type in MODEL_TYPES["unsupported"]:
-            reason = MODEL_TYPES["unsupported"][self.values.model_type]
-            raise ValueError(f'model_type "{self.values.model_type}" is not supported: {reason}')
-        if self.values.belongs("without_rotation"):
-            raise ValueError(
-                f'model_type is "{self.values.model_type}": the model does not rotate, whatever '
-                "else its configuration says"
-            )
-        if self.values.text.get("alibi"):
-            raise ValueError("alibi is true: the model does not rotate")
-        kind = self.values.text.get("position_embedding_type")
-        if kind is not None and kind not in ROTATING_EMBEDDINGS:
-            raise ValueError(
-                f'position_embedding_type is "{printable(kind)}": the model does not rotate'
-            )
 
     def _choose(self, layer_type: str | None) -> dict[str, Any]:
         if layer_type is not None and not isinstance(layer_type, str):
@@ -174,11 +156,18 @@ class Reader:
             if name in rules
         }
 
-    def _original(self, entry: dict, where: str) -> int | None:
+    def _original(
+        self, entry: dict, rope_type: str, max_seq_len: int | None, where: str
+    ) -> int | None:
         inner, outer = entry.get(_ORIGINAL), self.values.text.get(_ORIGINAL)
         if inner is not None and outer is not None and inner != outer:
             raise ValueError(f"{_ORIGINAL} is {inner} in {where} and {outer} outside of it")
-        return outer if inner is None else inner
+        original = outer if inner is None else inner
+        if original is None and rope_type in RATIO_OF_LENGTHS and max_seq_len is not None:
+            # transformers fills it in.
+            self.values.assume(_ORIGINAL, max_seq_len, "max_position_embeddings stands in for it")
+            return max_seq_len
+        return original
 
     def _check_missing(
         self,
@@ -248,27 +237,36 @@ class Reader:
         if base is not None:
             return float(base)
         if not self.values.is_known:
-            raise ValueError("rope_theta is missing, and the model_type is unknown")
+            raise ValueError(
+                "rope_theta is missing, and no default is known for model_type "
+                f"{shown(self.values.model_type)}"
+            )
         base = MODEL_TYPES["bases"].get(self.values.model_type, DEFAULTS["rope_theta"])
         self.values.assume("rope_theta", base)
         return base
 
-    def _layout(self) -> str:
+    def _layout(self, given: str | None) -> str | None:
         flag = self.values.text.get("rope_interleave")
+        found = None
         if self.values.belongs("interleaved"):
             turned = flag is False and self.values.model_type in READ_BY["rope_interleave"]
-            return "half" if turned else "interleaved"
-        if self.values.belongs("half"):
-            return "half"
-        if flag is not None:
-            return "interleaved" if flag else "half"
-        sentence = (
-            f'model_type {shown(self.values.model_type)} is unknown: layout "half" is assumed'
-        )
-        code = "no_model" if self.values.model_type is None else "model"
-        self.values.note(code, "model_type", sentence)
-        self.values.note("assumed", "layout", 'layout "half", as in most models')
-        return "half"
+            found = "half" if turned else "interleaved"
+        elif self.values.belongs("half"):
+            found = "half"
+        elif flag is not None:
+            found = "interleaved" if flag else "half"
+        if found is not None and given not in (None, found):
+            raise ValueError(
+                f'layout is "{found}" by model_type or rope_interleave, got {shown(given)}; '
+                "dataclasses.replace turns what was read into another"
+            )
+        if found is None and given is None:
+            self.values.note(
+                "no_model" if self.values.model_type is None else "model",
+                "model_type",
+                f"layout is not known for model_type {shown(self.values.model_type)}",
+            )
+        return given if found is None else found
 
     def _softmax_factor(self, rope_type: str, options: dict) -> float:
         weight = options.get("mscale_all_dim")

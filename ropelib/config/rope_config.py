@@ -38,14 +38,16 @@ class RopeConfig:
         head_dim: width of what is rotated; in multi-head latent attention `qk_rope_head_dim`.
         rotary_dim: leading dimensions of it that rotate.
         base: of the unscaled frequencies.
-        layout: "interleaved" or "half", as the model's weights expect it.
+        layout: "interleaved" or "half", as the model's weights expect it; None where it is not
+            known, which only `as_read` leaves so.
         rope_type: "default", "linear", "dynamic", "yarn", "longrope", "llama3", "proportional" or
             "ntk_alpha"; the functions of `ropelib.scaling`.
         scaling: what that function is called with besides width, base and lengths.
         max_seq_len: `max_position_embeddings` as the file has it, tokens; None where it is missing.
         original_max_seq_len: trained length before scaling, tokens, where the file gives one.
         num_layers: of the model; None where it is missing.
-        rotating_layers: indices of the layers that rotate so; None where `num_layers` is missing.
+        rotating_layers: indices of the layers that rotate so; None where `num_layers` is missing,
+            or the file of a hybrid does not list which layers have attention.
         softmax_factor: what the DeepSeek family multiplies its softmax scale by, once for query
             and key together: `yarn_mscale(factor, mscale_all_dim) ** 2`. It is no part of the
             tables, and of all here only `encodings.Rotary` applies it; 1 for all others.
@@ -70,7 +72,7 @@ class RopeConfig:
     head_dim: int
     rotary_dim: int
     base: float
-    layout: str
+    layout: str | None
     rope_type: str = "default"
     scaling: Mapping[str, Any] = field(default_factory=dict, hash=False)
     max_seq_len: int | None = None
@@ -83,7 +85,8 @@ class RopeConfig:
     assumed: tuple[str, ...] = ()
 
     def __post_init__(self):
-        checks.layout("layout", self.layout)
+        if self.layout is not None:
+            checks.layout("layout", self.layout)
         if not isinstance(self.rope_type, str) or self.rope_type not in METHODS:
             names = ", ".join(map(repr, METHODS))
             raise ValueError(f"rope_type must be one of {names}, got {shown(self.rope_type)}")
@@ -103,7 +106,11 @@ class RopeConfig:
 
     @classmethod
     def from_hf(
-        cls, config: Mapping[str, Any] | str | os.PathLike | object, layer_type: str | None = None
+        cls,
+        config: Mapping[str, Any] | str | os.PathLike | object,
+        layer_type: str | None = None,
+        *,
+        layout: str | None = None,
     ) -> "RopeConfig":
         """Read a Hugging Face configuration, old style or new.
 
@@ -119,6 +126,8 @@ class RopeConfig:
                 `to_dict()`, such as transformers' `LlamaConfig()`.
             layer_type: which layers, where the model rotates them differently, such as
                 "sliding_attention" and "full_attention" in Gemma 3.
+            layout: "interleaved" or "half", for a `model_type` that this library does not know.
+                No file says it: it stands in the model's code alone.
 
         Returns:
             What the file says.
@@ -128,12 +137,13 @@ class RopeConfig:
                 for a number included.
             ValueError: if the file is missing, too large, no ordinary file or not JSON, a key is
                 missing, unknown, repeated with another value or out of range, the model does not
-                rotate or not in a way that this library computes, or `layer_type` is missing or
-                unknown, or `to_dict()` raises.
+                rotate or not in a way that this library computes, `layer_type` is missing or
+                unknown, `layout` is missing for an unknown `model_type` or contradicts a known one,
+                or `to_dict()` raises.
 
         Warns:
-            UserWarning: if `model_type` is unknown (the layout is then assumed to be "half"), or a
-                key has no effect; of keys that are not read the first twenty are named.
+            UserWarning: if a key has no effect; of keys that are not read the first twenty are
+                named.
 
         Example:
             >>> config = RopeConfig.from_hf({"model_type": "llama", "hidden_size": 4096,
@@ -141,6 +151,51 @@ class RopeConfig:
             ...     "rope_scaling": {"rope_type": "linear", "factor": 4.0}})
             >>> config.rotary_dim, config.layout, config.scaling
             (128, 'half', {'factor': 4.0})
+        """
+        if layout is not None:
+            checks.layout("layout", layout)
+        reader = Reader(loaded(config))
+        fields = reader.read(layer_type, layout)
+        if fields["layout"] is None:
+            raise ValueError(
+                f"layout is not known for model_type {shown(reader.values.model_type)}: give "
+                'layout="half" or layout="interleaved", as the code of the model has it'
+            )
+        for sentence in _worth_a_warning(reader.values.notes):
+            warnings.warn(sentence, UserWarning, stacklevel=2)
+        return cls(**fields)
+
+    @classmethod
+    def as_read(
+        cls,
+        config: Mapping[str, Any] | str | os.PathLike | object,
+        layer_type: str | None = None,
+    ) -> "RopeConfig":
+        """Read what a configuration says of frequencies, whether or not the layout is known.
+
+        For a report or a comparison of frequencies; to rotate, `from_hf` asks for the layout.
+
+        Args:
+            config: as in `from_hf`.
+            layer_type: as in `from_hf`.
+
+        Returns:
+            As `from_hf`, with a layout of None for a `model_type` that nobody has looked up.
+
+        Raises:
+            TypeError: as `from_hf`.
+            ValueError: as `from_hf`, but for the layout.
+
+        Warns:
+            UserWarning: as `from_hf`, and if the layout is not known.
+
+        Example:
+            >>> import warnings
+            >>> with warnings.catch_warnings():
+            ...     warnings.simplefilter("ignore")
+            ...     mine = {"model_type": "mine", "head_dim": 64, "rope_theta": 1e4}
+            ...     RopeConfig.as_read(mine).layout is None
+            True
         """
         reader = Reader(loaded(config))
         fields = reader.read(layer_type)
@@ -196,7 +251,8 @@ class RopeConfig:
         Returns:
             Fields as they are, and `in_words`, what the scaling does; `shortest_wavelength` and
             `longest_wavelength`; `incomplete_pairs`, how many pairs do not complete a turn within
-            `max_seq_len`; `bfloat16_positions`, up to which all integers are distinct in bfloat16;
+            `max_seq_len`; `still_pairs`, how many of them stand still at every position;
+            `bfloat16_positions`, up to which all integers are distinct in bfloat16;
             `first_negative_distance`, the smallest distance m up to `distances_searched` at which
             the sum of `cos(m * f)` over the unscaled frequencies f is negative, so that tokens no
             longer prefer, on average, their like (None: nowhere). Dimensions that do not rotate are
@@ -246,6 +302,7 @@ class RopeConfig:
             "shortest_wavelength": wavelengths.min().item(),
             "longest_wavelength": wavelengths.max().item(),
             "incomplete_pairs": incomplete,
+            "still_pairs": int((inv_freq == 0).sum()),
             "bfloat16_positions": _BFLOAT16_DISTINCT,
             "first_negative_distance": first_negative,
             "distances_searched": searched,

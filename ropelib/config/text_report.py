@@ -35,10 +35,17 @@ def report(config: RopeConfig) -> str:
     def line(label: str, text: object) -> None:
         lines.append(f"  {label:<17}{text}")
 
-    line("layout", facts["layout"])
-    line("rotates", f"{facts['rotary_dim']} of {facts['head_dim']} dimensions, {num_pairs} pairs")
+    unknown = f"not known for model_type {name}: give layout= to from_hf"
+    line("layout", facts["layout"] or unknown)
+    still = facts["still_pairs"]
+    turning = num_pairs - still
+    which = ", the first of each half" if still and facts["layout"] == "half" else ""
+    pairs = f" ({turning} of {num_pairs} pairs)" if still else f", {num_pairs} pairs"
+    line("rotates", f"{2 * turning} of {facts['head_dim']} dimensions{which}{pairs}")
     if facts["rotating_layers"] is not None:
         line("layers", f"{len(facts['rotating_layers'])} of {facts['num_layers']} rotate so")
+    elif facts["num_layers"] is not None:
+        line("layers", f"the file does not tell which of {facts['num_layers']} rotate")
     line("base", f"{facts['base']:g}")
     line("scaling", f"{facts['rope_type']}: {facts['in_words']}")
     if facts["attention_factor"] != 1:
@@ -58,6 +65,7 @@ def report(config: RopeConfig) -> str:
     incomplete = facts["incomplete_pairs"]
     verdict = (
         f"{incomplete} of {num_pairs} pairs never complete a turn"
+        + (f" ({still} of them stand still)" if still else "")
         if incomplete
         else "all pairs complete a turn"
     )

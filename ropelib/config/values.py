@@ -1,17 +1,20 @@
 """What a configuration says, each value by its rule, and what is worth a warning."""
 
 import re
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from ropelib.checks import shown
+from ropelib.checks import printable, shown
 from ropelib.config.keys import (
     ABOUT_ROTATION,
     DEFAULTS,
     KEYS,
     MODEL_TYPES,
+    PARTS_OF_THE_TEXT,
     SPELLINGS,
     TEXT_PARTS,
 )
+from ropelib.config.rotating import check_keys, check_model_type, refuse_silence, rotating_parts
 from ropelib.config.rules import checked, plain, same
 
 
@@ -41,13 +44,26 @@ class Values:
     """
 
     def __init__(self, config: dict[str, Any]):
-        self.text = _text_part(config)
+        whole, self.text = _text_part(config)
         self.notes: list[Note] = []
+        self.model_type = _model_type(self.text)
+        check_model_type(self.model_type)
+        bases = self.text.get("rope_theta")
+        if isinstance(bases, list) and bases and all(type(base) in (int, float) for base in bases):
+            raise ValueError(
+                "rope_theta must be one number, got a list of one for each layer: give the "
+                "configuration as transformers writes it, with rope_parameters for each kind"
+            )
         for key, rule in KEYS.items():
             if self.text.get(key) is not None:
                 self.text[key] = checked(key, self.text[key], rule)
-        self.model_type = self.text.get("model_type")
+        check_keys(self.text)
         self.is_known = self.belongs("interleaved") or self.belongs("half")
+        if not self.is_known and not any(
+            _is_about_rotation(key) and value not in (None, False)
+            for key, value in self.text.items()
+        ):
+            refuse_silence(self.model_type, rotating_parts(whole, _is_about_rotation))
 
     def belongs(self, group: str) -> bool:
         """Say whether the model type is one of a group of `MODEL_TYPES`."""
@@ -102,9 +118,21 @@ def listed(names: Any) -> str:
     return ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")
 
 
-def _text_part(config: dict[str, Any]) -> dict[str, Any]:
-    """Return what the part about text says of rotation; what stands around it must agree."""
+def _model_type(text: dict[str, Any]) -> str | None:
+    """Return the type of the text part, by which it is read."""
+    if text.get("model_type") is None:
+        return None
+    model_type = checked("model_type", text["model_type"], "text")
+    text["model_type"] = MODEL_TYPES["text_types"].get(model_type, model_type)
+    return text["model_type"]
+
+
+def _text_part(config: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the part about text and what it says of rotation; what is around it must agree."""
     text = config
+    if isinstance(config.get("model_type"), str):
+        if config["model_type"] in MODEL_TYPES["unsupported"]:
+            check_model_type(config["model_type"])
     for name in TEXT_PARTS:
         if config.get(name) is None:
             continue
@@ -115,11 +143,27 @@ def _text_part(config: dict[str, Any]) -> dict[str, Any]:
                 raise ValueError(f"{key} is {shown(outer)}, but {shown(inner)} within {name}")
         text = {"model_type": config.get("model_type"), **text}
         break
-    return {
+    return text, {
         key: plain(value, key)
-        for key, value in text.items()
+        for key, value in _with_parts(text).items()
         if isinstance(key, str) and (key in KEYS or _is_about_rotation(key))
     }
+
+
+def _with_parts(text: dict[str, Any]) -> dict[str, Any]:
+    """Return the text part and what its attention's own part says of rotation, as DBRX's does."""
+    text = dict(text)
+    for name in PARTS_OF_THE_TEXT:
+        part = text.get(name)
+        for key, value in part.items() if isinstance(part, Mapping) else ():
+            if not isinstance(key, str) or value is None or not _is_about_rotation(key):
+                continue
+            if text.get(key) is not None and not same(plain(text[key], key), plain(value, key)):
+                raise ValueError(
+                    f"{printable(key)} is {shown(text[key])}, but {shown(value)} within {name}"
+                )
+            text[key] = value
+    return text
 
 
 def _is_about_rotation(key: str) -> bool:

@@ -36,7 +36,8 @@ def widths(values: Values, entry: dict, rope_type: str, layer_type: str | None) 
             share = part.get(name)
             if share is not None:
                 found[f"{name} {share}"] = head_dim if share == 1 else int(width * share)
-    found["rotary_dim"] = values.text.get("rotary_dim")
+    said = values.text.get("rotary_dim")
+    found["rotary_dim"] = None if values.belongs("ignores_rotary_dim") else said
     default = MODEL_TYPES["rotary_dims"].get(values.model_type)
     if default and found["rotary_dim"] is None:
         if "rotary_dim" in values.text:
@@ -47,12 +48,19 @@ def widths(values: Values, entry: dict, rope_type: str, layer_type: str | None) 
         found[f"half of the head, as in {values.model_type}"] = head_dim // 2
     found["qk_rope_head_dim"] = latent
     rotary_dim = agreed("rotary_dim", found)
-    if rotary_dim is not None:
-        return head_dim, rotary_dim
-    share = MODEL_TYPES["shares"].get(values.model_type, 1.0)
-    if share != 1:
-        values.assume(SHARE, share)
-    return head_dim, int(head_dim * share)
+    if rotary_dim is None:
+        share = MODEL_TYPES["shares"].get(values.model_type, 1.0)
+        if share != 1:
+            values.assume(SHARE, share)
+        rotary_dim = int(head_dim * share)
+    if values.belongs("ignores_rotary_dim") and said not in (None, rotary_dim):
+        values.note(
+            "unread",
+            "rotary_dim",
+            f"rotary_dim ({said}) is not read for model_type {shown(values.model_type)}, whose "
+            f"code turns {rotary_dim} of {head_dim} dimensions",
+        )
+    return head_dim, rotary_dim
 
 
 def _head_dim(values: Values, layer_type: str | None) -> int:
@@ -86,7 +94,8 @@ def _common_head_dim(values: Values, layer_type: str | None) -> int:
     is_global = layer_type == "full_attention"
     if is_global and values.text.get("global_head_dim") is not None:
         return values.text["global_head_dim"]
-    head_dim = values.spelled("head_dim")
+    doubled = values.belongs("double_heads")
+    head_dim = None if doubled else values.spelled("head_dim")
     if head_dim is not None:
         return head_dim
     if is_global and values.belongs("global_head_dims"):
@@ -98,6 +107,8 @@ def _common_head_dim(values: Values, layer_type: str | None) -> int:
         values.assume("head_dim", head_dim)
         return head_dim
     hidden_size, num_heads = map(values.spelled, ("hidden_size", "num_attention_heads"))
+    if doubled and hidden_size is not None:
+        hidden_size *= 2
     for name, size in (("hidden_size", hidden_size), ("num_attention_heads", num_heads)):
         if size is None:
             raise ValueError(f"{name} is missing, and head_dim too")

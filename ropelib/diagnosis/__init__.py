@@ -14,72 +14,132 @@ from torch import Tensor
 
 from ropelib import checks
 from ropelib.checks import shown
-from ropelib.diagnosis.adapters import adapted, from_module, from_tables, seq_first
+from ropelib.diagnosis.adapters import from_counting, from_module, from_tables, seq_first
 from ropelib.diagnosis.calls import CALLS
 from ropelib.diagnosis.causes import CAUSES, SHAPELESS
-from ropelib.diagnosis.expectation import Expectation
+from ropelib.diagnosis.expectation import Expectation, is_a_rotation
+from ropelib.diagnosis.forms import (
+    adapted,
+    from_course,
+    from_freqs_cis,
+    from_offset,
+    from_operator,
+)
+from ropelib.diagnosis.guards import LONGEST, Exit, Unmeasured, finding_of
+from ropelib.diagnosis.isolated import differs_in_a_crowd
 from ropelib.diagnosis.measured import Measured
+from ropelib.diagnosis.models import from_transformers
 from ropelib.diagnosis.notes import NOTES
 from ropelib.diagnosis.pair import joint_report
-from ropelib.diagnosis.probes import Exit, Probe, Rotate, broken_call, takes_seq_first
+from ropelib.diagnosis.paths import large_and_late
+from ropelib.diagnosis.probes import (
+    Probe,
+    Rotate,
+    broken_call,
+    narrower_widths,
+    takes_seq_first,
+    takes_the_part,
+    with_width,
+)
 from ropelib.diagnosis.report import Finding, Report
+from ropelib.diagnosis.several_axes import number_of_axes, text_of
 
-__all__ = ["Finding", "Report", "diagnose", "from_module", "from_tables", "seq_first"]
+__all__ = ["diagnose"]  # first on its page
+__all__ += ["Finding", "Report", "from_counting", "from_course", "from_freqs_cis"]
+__all__ += [
+    "from_module",
+    "from_offset",
+    "from_operator",
+    "from_tables",
+    "from_transformers",
+    "seq_first",
+]
 
 MOST_DIMS, MOST_POSITIONS = 1024, 2**20  # what ordinary memory holds: the probes are some copies
 
 
 def diagnose(
-    rotate: Rotate | tuple[Rotate, Rotate],
+    rotate: object,
     *,
-    head_dim: int = 64,
+    head_dim: int | None = None,
     decode: Rotate | None = None,
     expected: object = None,
     inv_freq: Tensor | Sequence[float] | None = None,
     attention_factor: float | None = None,
     layout: str | None = None,
+    axes: int | Sequence[int] | None = None,
     max_position: int = 8192,
     device: str | torch.device = "cpu",
+    timeout: float | None = LONGEST,
 ) -> Report:
     """Say what a rotation is, or which bug it has, by measuring what it does to vectors.
 
     Args:
         rotate: `rotate(x, position_ids)` returns x rotated; x is `(batch, num_heads, seq_len,
             head_dim)`, `position_ids` int64 `(seq_len,)` or `(batch, seq_len)`. Or a pair of such
-            functions, for q and for k, or what `from_module` makes a pair of: a module or function
-            whose first arguments are named q and k. `from_tables` and `seq_first` adapt others.
-        head_dim: width of the vectors that it is given, 2 to 1024.
+            functions, for q and for k; a module or function whose first arguments are named q and
+            k; a model of transformers, its rotary module or the file that defines it; torchtune's
+            module, rotary-embedding-torch's; a function that takes `offset`, `start_pos` or the
+            like, `cos` and `sin`, `freqs_cis`, or no positions at all; the class of the course
+            form. What is recognized by its arguments can be said by name: `from_transformers`,
+            `from_offset`, `from_operator`, `from_freqs_cis`, `from_counting`, `from_course`;
+            `from_tables`, `from_module` and `seq_first` adapt others.
+        head_dim: width of the vectors that it is given, 2 to 1024; the rotation's own `head_dim`,
+            or 64, unless given. Where 80, 96 and 192 are taken as well, vectors as wide must be
+            rotated too.
         decode: the same for generation, if that is another function: it is called with
             successive chunks of one sequence (eight tokens, eight times one token, the rest) and
             returns each chunk as the cache keeps it. It must equal the full pass (of k, where
-            `rotate` is a pair).
+            `rotate` is a pair). The last token comes in three rows of a batch, if they are taken.
         expected: what the rotation is meant to be: an object with any of `inv_freq`,
-            `attention_factor` and `layout`, each a value or a method, as `RopeConfig` has them; or
-            what `RopeConfig.from_hf` reads.
-        inv_freq: expected frequencies `(num_pairs,)`, rad/token; takes the place of
-            `expected.inv_freq`, as the next two do.
+            `attention_factor` and `layout`, each a value or a method, as `RopeConfig` has them;
+            what `RopeConfig.from_hf` reads; the name of a model of the gallery, such as
+            "llama-3.1-8b"; or another implementation, in any form that `rotate` may have, which is
+            measured and compared. Pairs are meant to turn counterclockwise, unless it has a
+            `direction` of -1, or is an implementation that turns clockwise.
+        inv_freq: expected frequencies `(num_pairs,)`, rad/token, with zeros for pairs that stand
+            still: their number says which dimensions are partners in the half layout; takes the
+            place of `expected.inv_freq`, as the next two do.
         attention_factor: expected factor.
         layout: expected layout.
-        max_position: positions 0 .. max_position - 1 are probed, or as many of them as the rotation
-            takes, 32 to 2 ** 20; bfloat16 loses positions from 257 on, TF32 from 2049 on.
+        axes: how many axes a position has, where it has several, 2 for the height and width of an
+            image, 3 for M-RoPE; or the axis expected of each pair, as `axis_of_pairs` returns it.
+            `expected` may say so too: another implementation, or a configuration with
+            `mrope_section`. Positions then are `(axes, batch, seq_len)`, `(axes, seq_len)`, the
+            same with axes last, or an argument for each axis. All is measured where the axes
+            agree, as in text, and then each axis is moved alone.
+        max_position: positions below it are probed, 62 of 8192 by every basis vector and all by
+            one, or as many as the rotation takes, 32 to 2 ** 20; bfloat16 loses positions from 257
+            on, TF32 from 2049 on.
         device: where the vectors lie.
+        timeout: seconds that one call of the rotation may take, None for any number. Python code
+            is stopped there, sleeps and locks that are waited for too. Code outside of Python is
+            stopped as it comes back, and not before: a kernel that never ends, a library that
+            waits for another process. On Windows, in a thread other than the main one, and beside
+            an alarm that rings earlier, no limit is kept.
 
     Returns:
         `Report`. A rotation that breaks on ordinary input is diagnosed where the break names the
-        bug, and refused otherwise.
+        bug. One that cannot be measured has a report of one finding, which says so in a sentence:
+        it raises, or would end the program (`call-raises`), takes longer than `timeout`
+        (`call-hangs`), returns a tensor of another shape, on another device or without finite
+        numbers. One that does so for some inputs alone, far positions, rows, bfloat16, has a note,
+        as has one that returns another dtype or changes its input.
 
     Raises:
         TypeError: if `rotate` or `decode` is not callable, cannot be called with `(x,
             position_ids)`, or returns no tensor; an argument has a wrong type, or `expected` says
             nothing of what is compared.
-        ValueError: if it raises, or would end the program, or returns a tensor of another shape or
-            no finite numbers; `head_dim` or `max_position` is out of range; `layout` is unknown,
+        ValueError: if `head_dim` or `max_position` is out of range; `layout` is unknown,
             `inv_freq` not finite or of another shape, `attention_factor` not positive, `device`
-            not one that holds numbers here; `expected` is no configuration that can be read.
+            not one that holds numbers here, `timeout` not positive; `expected` is no configuration
+            that can be read, or a rotation that is wrong itself.
 
     Convention:
         Right means: the score of a rotated q and k depends on their distance alone, position 0 is
-        left alone up to a constant factor, and every way to call the rotation agrees.
+        left alone up to a constant factor, and every way to call the rotation that was tried
+        agrees: rows of a batch, far ones too, many heads and tokens, single ones, positions in any
+        order, bfloat16, another order in memory, and the way back of training.
 
     Example:
         >>> from ropelib import apply_rotary, cos_sin, inv_freq
@@ -92,27 +152,66 @@ def diagnose(
           inv_freq          geometric with base 10000
           direction         +1, counterclockwise
           attention_factor  1
-          positions         0 to 8191 probed
+          positions         62 of 0 to 8191 probed
         >>> diagnose(lambda x, position_ids: rotate(x, position_ids.bfloat16().float())).codes
         ('positions-in-bfloat16',)
     """
-    checks.integer("head_dim", head_dim, 2, MOST_DIMS)
     checks.integer("max_position", max_position, 32, MOST_POSITIONS)
+    if head_dim is not None:
+        checks.integer("head_dim", head_dim, 2, MOST_DIMS)
+    if timeout is not None:
+        checks.positive("timeout", timeout)
     _check_device(device)
-    expectation = Expectation.of(expected, inv_freq, attention_factor, layout)
-    try:
-        rotations = tuple(rotate) if isinstance(rotate, (tuple, list)) else adapted(rotate)
+    count = None if axes is None else number_of_axes(axes)
+
+    def measurable(source: object, name: str) -> list[Probe]:
+        rotations = adapted(source, head_dim, max_position)
         if len(rotations) not in (1, 2):
-            raise TypeError(f"rotate must be a function or a pair of them, got {len(rotations)}")
+            raise TypeError(f"{name} must be a function or a pair of them, got {len(rotations)}")
+        width = head_dim or _own_width(rotations[0])
+        if count:
+            rotations = [text_of(each, count, width, device) for each in rotations]
+        names = (name, f"{name} of k")
         probes = [
-            Probe(each, name, head_dim, device)
-            for each, name in zip(rotations, ("rotate", "rotate of k"), strict=False)
+            Probe(each, its, width, device) for each, its in zip(rotations, names, strict=False)
         ]
+        for probe in probes:
+            probe.timeout = timeout
+        return probes
+
+    try:
+        probes = measurable(rotate, "rotate")
+        if expected is None:
+            expected = getattr(probes[0].rotate, "meant", None)
+        other = None
+        if is_a_rotation(expected):
+            head_dim = probes[0].head_dim
+            other = _measured_right(measurable(expected, "expected")[0], max_position)
+            expected = None
+        expectation = Expectation.of(expected, inv_freq, attention_factor, layout, other, axes)
         if decode is not None:
-            decode = Probe(adapted(decode)[-1], "decode", head_dim, device)
+            head_dim = probes[0].head_dim
+            decode = measurable(decode, "decode")[-1]
+            decode.name = "decode"
         return _examine(probes, decode, max_position, expectation)
-    except Exit as error:
-        raise ValueError(str(error)) from error.__cause__
+    except (Exit, Unmeasured) as error:
+        return Report(probes[0].head_dim, findings=(finding_of(error),))
+
+
+def _own_width(rotation: object) -> int:
+    width = getattr(rotation, "head_dim", None)
+    return width if isinstance(width, int) and 2 <= width <= MOST_DIMS else 64
+
+
+def _measured_right(probe: Probe, max_position: int) -> Measured:
+    """Measure what another rotation is compared with, if it is one."""
+    report = _examine([probe], None, max_position, Expectation())
+    if not report.ok:
+        raise ValueError(
+            f"expected must be right itself to be compared with, got {report.codes[0]}: "
+            f"{report.findings[0].sentence}"
+        )
+    return Measured(probe, max_position)
 
 
 def _check_device(device: str | torch.device) -> None:
@@ -132,6 +231,12 @@ def _examine(
     expectation: Expectation,
 ) -> Report:
     reports, measured = [], []
+    width = _width_of_the_part(probes[0], max_position)
+    if width is not None:
+        parts = [with_width(probe, width) for probe in probes]
+        decode = decode and with_width(decode, width)
+        report = _examine(parts, decode, max_position, expectation)
+        return replace(report, findings=(*report.findings, takes_the_part(width, probes[0])))
     for probe in probes:
         finding = broken_call(probe)
         if finding is not None:
@@ -143,6 +248,18 @@ def _examine(
     if len(reports) == 1:
         return reports[0]
     return joint_report(reports, measured)
+
+
+def _width_of_the_part(probe: Probe, max_position: int) -> int | None:
+    """Return the width of the part that turns, where the rotation is made for that part alone."""
+    for width in narrower_widths(probe):
+        try:
+            report = _examine([with_width(probe, width)], None, max_position, Expectation())
+        except (TypeError, ValueError):
+            continue
+        if not set(report.codes) & SHAPELESS and not report.codes[:1] == ("tables-half-width",):
+            return width
+    return None
 
 
 def _is_right_seq_first(probe: Probe, max_position: int) -> bool:
@@ -157,17 +274,23 @@ def _is_right_seq_first(probe: Probe, max_position: int) -> bool:
 
 
 def _report(m: Measured, expectation: Expectation) -> Report:
-    finding = next(filter(None, (rule(m) for rule in CAUSES)), None)
+    found = filter(None, (rule(m) for rule in CAUSES))
+    finding = next((f for f in found if not expectation.excuses(f, m)), None)
     described = finding is None or finding.code not in SHAPELESS
     wrong = [finding] if finding else []
     if described and not wrong:
         wrong += filter(None, [expectation.mismatch(m)])
     if finding is None:
-        wrong += filter(None, [rule(m) for rule in CALLS])
+        found = {f.code: f for f in reversed([rule(m) for rule in CALLS]) if f}
+        wrong += reversed(found.values())
+    if not wrong:
+        later = (large_and_late, differs_in_a_crowd)
+        wrong += filter(None, [next(filter(None, (rule(m) for rule in later)), None)])
     notes = list(filter(None, (rule(m) for rule in NOTES))) if described and not wrong else []
     findings = tuple(_in_k(f, m.probe) for f in (*wrong, *notes))
     if not described or not m.partner:
-        return Report(m.head_dim, positions=m.limit, findings=findings)
+        probed = len(m.far.positions)
+        return Report(m.head_dim, positions=m.limit, probed=probed, findings=findings)
     return Report(
         head_dim=m.head_dim,
         layout=m.pairing.layout,
@@ -177,7 +300,9 @@ def _report(m: Measured, expectation: Expectation) -> Report:
         rotary_dim=2 * m.pairing.width,
         direction=m.direction,
         attention_factor=_snap(float(m.scale.mean())),
+        axis_of_pairs=m.axes and m.axes.of_pairs,
         positions=int(m.far.positions[-1]) + 1,
+        probed=len(m.far.positions),
         profile=_profile(m),
         findings=findings,
     )
@@ -192,7 +317,7 @@ def _snap(value: float) -> float:
 
 
 def _profile(m: Measured) -> str:
-    fit, speeds = m.fit, m.inv_freq[: m.num_pairs]
+    fit, speeds = m.fit, m.turning
     if fit.is_geometric:
         factor = "" if abs(fit.factor - 1) < 1e-5 else f", divided by {fit.factor:.6g}"
         return f"geometric with base {fit.base:.6g}{factor}"

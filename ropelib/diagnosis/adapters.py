@@ -1,11 +1,14 @@
 """What goes in: rotations made from functions of other shapes."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
+import torch
 from torch import Tensor
 
-from ropelib.diagnosis.probes import Rotate, signature_of
+from ropelib.diagnosis.probes import Rotate
 from ropelib.diagnosis.tensors import random
+
+_MOST_NUMBERS = 2**24  # of a call that is made longer than it need be
 
 
 def from_tables(apply: Callable, tables: Callable) -> tuple[Rotate, Rotate]:
@@ -46,14 +49,79 @@ def from_module(module: Callable) -> tuple[Rotate, Rotate]:
         'half'
     """
 
-    def rotate(index: int, x: Tensor, position_ids: Tensor) -> Tensor:
+    def rotate(index: int, x: Tensor, position_ids: Tensor, other_heads: int | None) -> Tensor:
         if position_ids.dim() == 1:
             position_ids = position_ids.expand(len(x), -1)
-        # The other of the two is noise, so that mixing them up cannot go unseen.
-        inputs = [x, random(*x.shape, like=x)]
+        # The other of the two is noise, and not that which x is made of, so that mixing them up
+        # cannot go unseen.
+        other = random(len(x), other_heads or x.shape[1], *x.shape[2:], like=x).flip(-1)
+        inputs = [x, other]
         return tuple(module(*(inputs if index == 0 else inputs[::-1]), position_ids))[index]
 
-    return (lambda x, ids: rotate(0, x, ids)), (lambda x, ids: rotate(1, x, ids))
+    return tuple(
+        keep(
+            lambda x, position_ids, other_heads=None, i=index: rotate(
+                i, x, position_ids, other_heads
+            ),
+            module,
+        )
+        for index in (0, 1)
+    )
+
+
+def from_counting(rotate: Callable) -> Callable:
+    """Make a rotation from one that numbers its tokens itself, from 0.
+
+    Each token is put where its position is, among zeros, and taken from there again.
+
+    Args:
+        rotate: of `x`, or of `q` and `k`, and of nothing else, `(batch, num_heads, seq_len,
+            head_dim)`.
+
+    Returns:
+        The same with `position_ids` as one argument more, 0 or above.
+
+    Example:
+        >>> import torch
+        >>> from ropelib import RotaryEmbedding, diagnose
+        >>> rope = RotaryEmbedding(64, layout="half")
+        >>> diagnose(from_counting(lambda x: rope(x, x)[0])).codes
+        ('counts-itself',)
+    """
+
+    def at(tensors: Sequence[Tensor], ids: Tensor) -> Tensor | tuple[Tensor, ...]:
+        if ids.numel() and ids.min() < 0:
+            raise ValueError(f"it numbers its tokens from 0, got position {int(ids.min())}")
+        length = int(ids.max()) + 1 if ids.numel() else 0
+        if len(ids.unique()) < len(ids):  # two at one position: one after the other
+            return _joined(
+                [at([x[..., [i], :] for x in tensors], ids[[i]]) for i in range(len(ids))], -2
+            )
+        rows = max(1, _MOST_NUMBERS // max(length * tensors[0][0].numel() // max(len(ids), 1), 1))
+        if len(tensors[0]) > rows:
+            parts = zip(*(x.split(rows) for x in tensors), strict=True)
+            return _joined([at(part, ids) for part in parts], 0)
+        placed = (x.new_zeros(*x.shape[:-2], length, x.shape[-1]) for x in tensors)
+        turned = rotate(*(to.index_copy(-2, ids, x) for to, x in zip(placed, tensors, strict=True)))
+        if isinstance(turned, Tensor):
+            return turned.index_select(-2, ids)
+        return tuple(x.index_select(-2, ids) for x in turned)
+
+    def rotate_at(*given: Tensor) -> Tensor | tuple[Tensor, ...]:
+        *tensors, ids = given
+        if ids.dim() == 1 or bool((ids == ids[:1]).all()):
+            return at(tensors, ids.reshape(-1, ids.shape[-1])[0])
+        rows = enumerate(ids)
+        return _joined([at([x[b : b + 1] for x in tensors], row) for b, row in rows], 0)
+
+    rotate_at.counts_itself = True
+    return keep(rotate_at, rotate)
+
+
+def _joined(parts: Sequence, dim: int) -> Tensor | tuple[Tensor, ...]:
+    if isinstance(parts[0], Tensor):
+        return torch.cat(parts, dim)
+    return tuple(torch.cat(part, dim) for part in zip(*parts, strict=True))
 
 
 def seq_first(rotate: Rotate) -> Rotate:
@@ -78,22 +146,18 @@ def seq_first(rotate: Rotate) -> Rotate:
         return rotated.transpose(1, 2) if isinstance(rotated, Tensor) else rotated
 
     rotate_transposed.is_seq_first = True
-    return rotate_transposed
+    return keep(rotate_transposed, rotate)
 
 
-def adapted(rotate: Callable) -> tuple[Rotate, ...]:
-    """Return `rotate` alone, or, if its arguments are q, k and positions, what it does to both.
+def keep(rotation: Rotate, made_from: object) -> Rotate:
+    """Let a rotation say what that which it is made from says of itself, and return it.
 
     Example:
-        >>> len(adapted(lambda x, position_ids: x))
-        1
-        >>> len(adapted(lambda q, k, position_ids: (q, k)))
-        2
+        >>> from ropelib import RotaryEmbedding
+        >>> keep(lambda x, position_ids: x, RotaryEmbedding(128, layout="half")).head_dim
+        128
     """
-    try:
-        signature = signature_of(rotate)
-        signature.bind("q", "k", "position_ids")
-    except (TypeError, ValueError):  # not callable, another number of arguments, or a built-in
-        return (rotate,)
-    takes_both = tuple(signature.parameters)[:2] in (("q", "k"), ("query", "key"))
-    return from_module(rotate) if takes_both else (rotate,)
+    for name in ("head_dim", "meant", "counts_itself", "runs_only"):
+        if (value := getattr(made_from, name, None)) is not None:
+            setattr(rotation, name, value)
+    return rotation

@@ -3,34 +3,112 @@
 from itertools import pairwise
 
 import torch
+from torch import Tensor
 
+from ropelib.diagnosis.inputs import gradient, grouped, other_widths, strides
 from ropelib.diagnosis.measured import Measured
-from ropelib.diagnosis.probes import CallError, by_head
+from ropelib.diagnosis.paths import every_position, half_precision
+from ropelib.diagnosis.probes import CallError, Probe, by_head
 from ropelib.diagnosis.report import Finding, wrong
 from ropelib.diagnosis.tensors import SAME, gap, random
+
+_MOST_HEADS = 257
+
+
+def _what_is_shared(m: Measured) -> Finding | None:
+    """What goes in and comes out must be the caller's own."""
+    if m.probe.same_buffer:
+        return wrong(
+            "result-overwritten",
+            "Each call returns the same memory, so that the next one overwrites what this one "
+            "returned: q, where k is rotated after it.",
+            "one output buffer that is kept, as for a captured graph",
+        )
+    if m.probe.changes_positions:
+        return wrong(
+            "position-ids-overwritten",
+            "position_ids are changed by the call, so that whoever hands them on to the next layer "
+            "hands on others.",
+            "an operation in place, position_ids += offset",
+        )
+    return None
 
 
 def _heads_equal_tokens(m: Measured) -> Finding | None:
     """Six heads and six tokens of one vector must give what one head and six tokens give."""
     x = random(1, 1, 1, m.head_dim).expand(1, 6, 6, m.head_dim)
-    square, line = m.probe(x, range(6)), m.probe(x[:, :2], range(6))
-    if gap(square, line[:, :1]) > SAME:
-        return by_head({"largest difference, square against not": gap(square, line[:, :1])})
+    square, line = m.probe(x, range(6)), m.applied(x, torch.arange(6))
+    if m.differs(square, x, torch.arange(6)).any():
+        return by_head({"largest difference, square against not": gap(square, line)})
+
+
+def _heads_apart(m: Measured) -> Finding | None:
+    """What becomes of a head must not depend on the others, nor on how many there are."""
+    for heads in (1, 5, _MOST_HEADS):
+        x, ids = random(1, heads, 4, m.head_dim), torch.arange(4)
+        try:
+            together = m.probe(x, ids)
+        except CallError:
+            if heads == _MOST_HEADS:  # more than it is made for
+                return None
+            raise
+        differs = m.differs(together, x, ids).any(-1).any(-1)[0]
+        if not differs.any():
+            continue
+        return wrong(
+            "heads-mixed",
+            "A head comes out otherwise beside others than alone: heads are mixed, or only some "
+            "numbers of heads are taken rightly.",
+            "a kernel that works on a fixed number of heads at once, or takes the number of heads "
+            "or the stride of k from q (grouped queries)",
+            first_wrong_head=int(differs.nonzero()[0]),
+            of=heads,
+        )
+    return None
+
+
+def _packed_rows(m: Measured) -> Finding | None:
+    """Documents one after the other in a row, each counted from 0."""
+    if m.obeys == "start":
+        return None  # a note says so
+    lengths = (3, 4, 1, 2)
+    x = random(1, 5, sum(lengths), m.head_dim)
+    ids = torch.cat([torch.arange(length) for length in lengths])
+    packed = m.probe(x, ids)
+    differs = m.differs(packed, x, ids)
+    if differs.any():
+        return wrong(
+            "packed-rows-wrong",
+            "Where a row holds several documents, each counted from 0, later ones are turned "
+            "otherwise than alone.",
+            "positions that are taken to rise through a row (reset_position_ids is not followed), "
+            "or a slice of the table in place of a look-up",
+            first_wrong_token=int(differs.any(-1)[0].any(0).nonzero()[0]),
+            largest_difference=gap(packed, m.applied(x, ids)),
+        )
 
 
 def _batch_rows(m: Measured) -> Finding | None:
     """Rows with their own positions, one of them padded on the left."""
-    rows = (torch.arange(5) + torch.tensor([[0], [-2], [7]])).clamp(min=0)
-    x = random(3, 2, 5, m.head_dim)
-    try:
-        together = m.probe(x, rows)
-    except CallError:
+    if m.obeys == "start":
         return None  # a note says so
-    apart = torch.cat([m.probe(x[b : b + 1], rows[b]) for b in range(3)])
-    if gap(together, apart) < SAME:
+    try:
+        # A few rows, and as many as there are heads; more of each, and of tokens, in crowded.py.
+        finding = _rows_of(m, 3, 2, 4) or _rows_of(m, 5, 5, 4)
+    except CallError:
+        finding = None  # a note says so; tables that then fit by chance are nobody's rows
+    return finding or _one_token_of_each(m)
+
+
+def _rows_of(m: Measured, count: int, heads: int, tokens: int) -> Finding | None:
+    starts = torch.tensor([0, -2, 3, 1, -1, 4, 2, -3, 5])[:count, None]
+    rows = (torch.arange(tokens) + starts).clamp(0, 8)  # padded on the left, and on the right
+    x = random(count, heads, tokens, m.head_dim)
+    together = m.probe(x, rows)
+    if not m.differs(together, x, rows).any():
         return None
-    shared = torch.cat([m.probe(x[b : b + 1], rows[0]) for b in range(3)])
-    if gap(together, shared) < SAME:
+    apart = m.applied(x, rows)
+    if not m.differs(together, x, rows[:1]).any():
         return wrong(
             "batch-rows-share-positions",
             "Every row of the batch is turned by the positions of the first, so that a row with "
@@ -42,6 +120,8 @@ def _batch_rows(m: Measured) -> Finding | None:
         "batch-rows-mixed",
         "A row of a batch is turned otherwise than the same row alone.",
         "an axis of the tables that broadcasts against heads or batch",
+        rows=count,
+        heads=heads,
         largest_difference=gap(together, apart),
     )
 
@@ -50,12 +130,14 @@ def _cached(m: Measured) -> Finding | None:
     """One sequence in chunks must equal one full pass."""
     step = m.decode or m.probe
     length = m.limit
-    x = random(1, 2, 1, m.head_dim).expand(1, 2, length, m.head_dim)
-    full = m.probe(x, range(length))
+    x, full = random(1, 2, 1, m.head_dim).expand(1, 2, length, m.head_dim), m.full
     # A prompt, single steps, and the rest at once, for what depends on the length.
-    ends = [0, 8, *range(9, 17), length - 1, length]
+    ends = [0, 8, *range(9, 17), length - 1]
     chunks = [step(x[:, :, a:b], torch.arange(a, b)) for a, b in pairwise(ends) if a < b]
-    cached = torch.cat(chunks, dim=2)
+    last = _last_token(step, x[:, :, -1:], length - 1)
+    if gap(last, last[:1]) > SAME:
+        return _one_token_rows(last - last[:1], last[1:])
+    cached = torch.cat((*chunks, last[:1]), dim=2)
     differs = (cached - full).abs().amax(dim=(0, 1, 3)) > SAME
     if not differs.any():
         return None
@@ -105,4 +187,56 @@ def _cached(m: Measured) -> Finding | None:
     )
 
 
-CALLS = [_heads_equal_tokens, _batch_rows, _cached]
+def _one_token_of_each(m: Measured) -> Finding | None:
+    """Rows of one token, each at its own position, as a batch of texts is decoded."""
+    x, ids = random(3, 2, 1, m.head_dim), torch.tensor([[5], [0], [9]])
+    try:
+        together = m.probe(x, ids)
+    except CallError:
+        return None  # a note says so
+    apart = torch.cat([m.probe(x[b : b + 1], ids[b]) for b in range(3)])
+    return None if gap(together, apart) < SAME else _one_token_rows(together - apart, together[1:])
+
+
+def _last_token(step: Probe, x: Tensor, position: int) -> Tensor:
+    """Rotate a token that comes alone, in as many rows of a batch as are taken."""
+    try:
+        return step(x.expand(3, -1, -1, -1), [position])
+    except CallError:  # a cache for one row
+        return step(x, [position])
+
+
+def _one_token_rows(errors: Tensor, others: Tensor) -> Finding:
+    """Return the finding on rows of one token each, by what is wrong and what others are."""
+    what = "stay zero" if float(others.abs().max()) < SAME else "come out otherwise than alone"
+    return wrong(
+        "one-token-rows-wrong",
+        f"In a batch of single tokens, as each step of decoding has it, rows {what}.",
+        "a kernel that takes the number of tokens for that of rows, or a fast path for one token "
+        "that forgets the batch",
+        wrong_rows=int((errors.abs().amax(dim=(1, 2, 3)) > SAME).sum()),
+        largest_difference=float(errors.abs().max()),
+        largest_entry_of_other_rows=float(others.abs().max()),
+    )
+
+
+def _heads_rows_and_tokens(m: Measured) -> Finding | None:
+    """The first of these: heads that are mixed show in rows, and in packed ones, too."""
+    few = [random(1, heads, 4, m.head_dim) for heads in (1, 2)]
+    if all(m.differs(m.probe(x, range(4)), x, torch.arange(4)).any() for x in few):
+        return None  # it has changed since it was measured: the keys that are cached tell how
+    rules = (_heads_equal_tokens, _heads_apart, _batch_rows, _packed_rows)
+    return next(filter(None, (rule(m) for rule in rules)), None)
+
+
+CALLS = [
+    _what_is_shared,
+    _heads_rows_and_tokens,
+    _cached,
+    every_position,
+    half_precision,
+    strides,
+    grouped,
+    gradient,
+    other_widths,
+]

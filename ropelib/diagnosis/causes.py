@@ -3,12 +3,17 @@
 import math
 
 import torch
+from torch import Tensor
 
 from ropelib.diagnosis.fit import is_round
 from ropelib.diagnosis.measured import Measured
+from ropelib.diagnosis.paths import stays_grown
 from ropelib.diagnosis.precision import coarse_frequencies, lost_precision
 from ropelib.diagnosis.probes import heads_beside
 from ropelib.diagnosis.report import PAIRS_OF, Finding, wrong
+from ropelib.diagnosis.resting import rest_is_not_kept
+from ropelib.diagnosis.series import beyond_sense, counted_late, unfilled
+from ropelib.diagnosis.several_axes import axes_disagree, axes_summed, axis_ignored
 from ropelib.diagnosis.tensors import SAME, gap, random, spread, wrap
 
 
@@ -29,7 +34,7 @@ def _heads_differ(m: Measured) -> Finding | None:
     num_tokens = len(m.far.positions)
     num_heads = heads_beside(m.head_dim + 2, num_tokens)
     x = random(1, 1, 1, m.head_dim).expand(1, num_heads, num_tokens, -1)
-    rotated = m.probe(x, m.far.positions)
+    rotated = m.probe(x, m.far.positions if m.obeys == "all" else range(num_tokens))
     if spread(rotated, axis=1) > SAME:
         heads = (rotated - rotated[:, :1]).abs().amax((0, 2, 3)) > SAME
         return wrong(
@@ -69,7 +74,7 @@ def _does_not_rotate(m: Measured) -> Finding | None:
         return wrong(
             "does-not-rotate",
             "Every position gives the same result.",
-            "the rotated tensor is computed and then dropped, or sin is all zero",
+            "the rotated tensor is computed and then dropped, or inv_freq is zero: never filled",
             largest_change=spread(matrices, axis=0),
         )
 
@@ -164,10 +169,75 @@ def _not_pairwise(m: Measured) -> Finding | None:
         )
 
 
+def _sine_is_zero(m: Measured) -> Finding | None:
+    if m.partner == {}:
+        return wrong(
+            "sine-is-zero",
+            "Dimensions shrink and grow with the position and never meet their partners: only the "
+            "cosine is there.",
+            "the table of sin is zero or lost, or the rotated copy of x is",
+            smallest_factor=float(m.far.matrices.diagonal(dim1=1, dim2=2).min()),
+        )
+
+
+def _sines_shifted(m: Measured) -> Finding | None:
+    """Each pair has its own cosine, and the sine of a neighbor."""
+    cosines, sines = (rows[:, : m.num_pairs] for rows in m.rows(m.near))
+    scale = float(cosines[0].abs().mean())
+    if m.num_pairs < 4 or m.pairing.layout is None or scale < 1e-3:
+        return None
+    found = (sines / scale).abs()
+    if gap(found, _sines_to(cosines / scale)) < 0.1:  # they fit as they are
+        return None
+    # Pairs whose sine is zero seem to rest, and still have their cosine.
+    step, offset = 1 + (m.pairing.layout == "interleaved"), m.pairing.offset
+    end = m.head_dim if step == 2 else offset + m.pairing.width
+    diagonal = m.near.matrices.diagonal(dim1=1, dim2=2)[:, offset:end:step]
+    fitting = _sines_to(diagonal / scale)
+    for shift in sorted(range(-m.num_pairs + 4, fitting.shape[1] - 3), key=abs):
+        first = max(0, -shift)
+        last = min(m.num_pairs, fitting.shape[1] - shift)
+        if last - first < max(4, m.num_pairs // 2):
+            continue
+        if gap(found[:, first:last], fitting[:, first + shift : last + shift]) < 1e-2:
+            return wrong(
+                "sines-of-other-pairs",
+                f"Each pair has its own cosine and the sine of the pair {shift:+d} from it, so "
+                "that lengths change with the position.",
+                "sine begins at another column of the table than it is read from: a width that is "
+                "padded, or one of the whole head where that of the rotated part belongs",
+                shift=shift,
+            )
+    return None
+
+
+def _sines_to(cosines: Tensor) -> Tensor:
+    return (1 - cosines**2).clamp(min=0).sqrt()
+
+
+def _position_0_lost(m: Measured) -> Finding | None:
+    """All positions but 0 are turned as they should be."""
+    phases, positions = m.phases(m.near)[:, : m.num_pairs], m.near.positions.double()[:, None]
+    others = wrap(phases - positions * phases[1])[1:].abs().max()
+    if float(others) > 1e-3 + 4 * m.noise or m.num_pairs < 2:
+        return None
+    as_one = float(wrap(phases[0] - phases[1]).abs().max()) < 1e-4
+    return wrong(
+        "position-0-lost",
+        f"Position 0 is turned as {'position 1' if as_one else 'another'} should be, and all "
+        "others are right.",
+        "clamp(min=1), or 0 taken for padding",
+        since=0,
+        largest_angle_at_position_0=float(m.start.abs().max()),
+    )
+
+
 def _shifted(m: Measured) -> Finding | None:
     start, speeds = m.start[: m.num_pairs], m.speeds[: m.num_pairs]
     if start.abs().max() < 1e-4:
         return None
+    if finding := _position_0_lost(m):
+        return finding
     # The slowest pair tells a shift without ambiguity, each faster one more exactly.
     shift = 0.0
     for pair in speeds.abs().argsort().tolist():
@@ -213,8 +283,8 @@ def _scaled(m: Measured) -> Finding | None:
             smallest_scale=float(m.scale.min()),
             largest_scale=float(m.scale.max()),
         )
-    roots = {f"1 / sqrt({n})": n**-0.5 for n in (2, m.head_dim, 2 * m.num_pairs)}
-    roots |= {f"{n} ** -0.25": n**-0.25 for n in (m.head_dim,)}
+    roots = {f"1 / sqrt({n})": n**-0.5 for n in (m.head_dim, 2 * m.num_pairs) if n > 2}
+    roots |= {f"{n} ** -0.25": n**-0.25 for n in (m.head_dim,) if n != 4}
     for name, root in roots.items():
         if abs(scale / root - 1) < 1e-4 + m.noise:
             return wrong(
@@ -229,25 +299,60 @@ def _scaled(m: Measured) -> Finding | None:
             "norm-not-kept",
             "Dimensions that are not rotated are scaled as well, so this is no attention factor.",
             "x is scaled before or after the rotation",
-            scale=scale,
+            scale_of_all=scale,
         )
+
+
+def _scaled_far_away(m: Measured) -> Finding | None:
+    """Lengths beyond the near positions; lengths of the near ones are right."""
+    off = (m.lengths(m.far) / m.scale - 1).abs().amax(1) > 0.02 + 2 * m.noise
+    if not off.any() or not m.obeys_ids:
+        return None
+    since = int(m.far.positions[off][0])
+    lengths = m.lengths(m.far)[off]
+    one = float(lengths.max() / lengths.min()) - 1 < 0.02 if float(lengths.min()) > 0 else False
+    if one and bool(off[m.far.positions >= since].all()):
+        return wrong(
+            "factor-changes-midway",
+            f"From position {since} on vectors are {float(lengths.mean()):.6g} times as long as "
+            f"they go in, before that {float(m.scale.mean()):.6g} times.",
+            "a table that was made longer without the factor (mscale) of its first rows",
+            since,
+            before=float(m.scale.mean()),
+            after=float(lengths.mean()),
+        )
+    return wrong(
+        "norm-not-kept",
+        "Lengths change at far positions.",
+        "rows of the table that are interpolated, rounded or not written; or a temperature by "
+        "position (Llama 4, logn), which belongs to the scores",
+        since,
+        smallest_length=float(lengths.min()),
+        largest_length=float(lengths.max()),
+    )
 
 
 def _last_pair(m: Measured) -> Finding | None:
-    n, speeds = m.num_pairs, m.inv_freq[: m.num_pairs]
-    missing = m.pairing.layout == "half" and m.pairing.width == n + 1
-    if not missing and 2 * (n + 1) == m.head_dim and m.pairing.offset == 0 and m.fit.is_geometric:
+    n, speeds = m.num_pairs, m.turning
+    if m.pairing.layout == "half" and m.pairing.width > n:
+        return None  # p-RoPE has still pairs: a note says so, and an expectation may say more
+    missing = False
+    if 2 * (n + 1) == m.head_dim and m.pairing.offset == 0 and m.fit.is_geometric:
         # Two dimensions are left over. A round base over all of head_dim means that they belong.
         over_rotary, over_head = m.fit.base, m.fit.base ** ((n + 1) / n)
         missing = not is_round(over_rotary) and is_round(over_head)
-    if missing:
-        return wrong(
-            "last-pair-not-rotated",
-            "The slowest pair stands still while all others turn.",
-            "a loop or a slice that ends one pair early",
-            pairs=n,
-            slowest_frequency=float(speeds[-1]),
-        )
+    return last_pair_still(n, float(speeds[-1])) if missing else None
+
+
+def last_pair_still(pairs: int, slowest: float) -> Finding:
+    """Return the finding that the slowest of the pairs is left out."""
+    return wrong(
+        "last-pair-not-rotated",
+        "The slowest pair stands still while all others turn.",
+        "a loop or a slice that ends one pair early",
+        pairs=pairs,
+        slowest_frequency=slowest,
+    )
 
 
 def _inverted_ramp(m: Measured) -> Finding | None:
@@ -280,21 +385,32 @@ def _not_relative(m: Measured) -> Finding | None:
 
 CAUSES = [
     _not_deterministic,
+    stays_grown,
     _heads_differ,
     _adds_a_vector,
     _not_linear,
     _does_not_rotate,
+    _sine_is_zero,
     _not_pairwise,
     _sin_and_cos_swapped,
     _pairs_disagree,
     _position_ids_ignored,
     _shifted,
+    _sines_shifted,
     _scaled,
+    _scaled_far_away,
+    rest_is_not_kept,
+    axis_ignored,
+    beyond_sense,
+    unfilled,
+    counted_late,
     _last_pair,
     lost_precision,
     coarse_frequencies,
     _inverted_ramp,
     _not_relative,
+    axes_summed,
+    axes_disagree,
 ]
 
 
@@ -305,6 +421,7 @@ SHAPELESS = {  # there is no description of such a thing
     "not-linear",
     "does-not-rotate",
     "not-pairwise",
+    "sine-is-zero",
     "minus-sign-missing",
     "half-angles-on-interleaved-pairs",
     "interleaved-angles-on-half-pairs",

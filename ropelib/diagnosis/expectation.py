@@ -1,6 +1,8 @@
 """What only an expectation can show."""
 
+import math
 import os
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -10,10 +12,26 @@ from torch import Tensor
 from ropelib import checks
 from ropelib.checks import shown
 from ropelib.config import RopeConfig
-from ropelib.diagnosis.causes import inverted_blend
+from ropelib.config.gallery import GALLERY, named, slug
+from ropelib.diagnosis.causes import inverted_blend, last_pair_still
 from ropelib.diagnosis.fit import Fit
 from ropelib.diagnosis.measured import Measured
 from ropelib.diagnosis.report import Finding, wrong
+from ropelib.diagnosis.several_axes import axes_mismatch, expected_axes
+from ropelib.diagnosis.tensors import SAME, wrap
+
+SUSPECT = {  # what nobody chooses, unless somebody says so
+    "angles-in-degrees",
+    "base-beyond-sense",
+    "exponents-from-a-half",
+    "exponents-from-one",
+    "frequencies-in-bfloat16",
+    "frequencies-in-float16",
+    "frequencies-in-tf32",
+    "frequencies-unfilled",
+    "inverted-ramp",
+    "last-pair-not-rotated",
+}
 
 
 @dataclass(frozen=True)
@@ -23,13 +41,27 @@ class Expectation:
     inv_freq: Tensor | None = None
     attention_factor: float | None = None
     layout: str | None = None
+    direction: int = 1
+    other: Measured | None = None
+    axis_of_pairs: tuple[int, ...] | None = None
 
     @classmethod
-    def of(cls, expected, inv_freq, attention_factor, layout) -> "Expectation":
-        """Take what is given by itself, and the rest from `expected`."""
+    def of(
+        cls, expected, inv_freq, attention_factor, layout, other=None, axes=None
+    ) -> "Expectation":
+        """Take what is given by itself, and the rest from `expected`, or as `other` measures."""
+        if other is not None:
+            factor, its_layout = float(other.scale.mean()), other.pairing.layout
+            expected = _Measures(other.inv_freq, factor, its_layout, other.direction or 1)
         values = {"inv_freq": inv_freq, "attention_factor": attention_factor, "layout": layout}
+        direction = 1
+        of_pairs = expected_axes(axes, _of_the_gallery(expected))
         if expected is not None:
-            meant = _attributes(expected, tuple(values))
+            with warnings.catch_warnings():
+                if of_pairs is not None:  # then they were read
+                    warnings.filterwarnings("ignore", message=".*'mrope_")
+                meant = _attributes(expected, (*values, "direction"))
+            direction = meant.pop("direction")
             values = {name: meant[name] if v is None else v for name, v in values.items()}
         if values["layout"] is not None:
             checks.layout("layout", values["layout"])
@@ -37,11 +69,30 @@ class Expectation:
             values["inv_freq"] = _frequencies(values["inv_freq"])
         if values["attention_factor"] is not None:
             values["attention_factor"] = _factor(values["attention_factor"])
-        return cls(**values)
+        return cls(**values, direction=direction, other=other, axis_of_pairs=of_pairs)
+
+    def excuses(self, finding: Finding, m: Measured) -> bool:
+        """Say whether what is merely suspect is what was expected."""
+        if finding.code in SUSPECT and self.inv_freq is not None:
+            return m.noise < 1e-4 and self._of_frequencies(m) is None
+        if finding.code == "axis-ignored":
+            return self._means_no_more_axes(m)
+        if finding.code == "norm-not-kept" and set(finding.evidence) == {"scale"}:
+            return self.attention_factor is not None and self._of_factor(m) is None
+        return False
 
     def mismatch(self, m: Measured) -> Finding | None:
         """Return the first difference that explains the others."""
-        return self._of_layout(m) or self._of_frequencies(m) or self._of_factor(m)
+        rules = (
+            self._of_layout,
+            self._of_pairs,
+            self._of_direction,
+            self._of_frequencies,
+            self._of_factor,
+            self._of_axes,
+            self._of_results,
+        )
+        return next(filter(None, (rule(m) for rule in rules)), None)
 
     def _of_layout(self, m: Measured) -> Finding | None:
         if self.layout not in (None, m.pairing.layout) and m.num_pairs > 1:
@@ -51,26 +102,67 @@ class Expectation:
                 "weights permuted for one layout and code written for the other",
             )
 
+    def _of_pairs(self, m: Measured) -> Finding | None:
+        """In the half layout as many pairs as are meant, still ones too, lie between partners."""
+        if self.inv_freq is None or m.pairing.layout != "half":
+            return None
+        meant, measured = len(self.inv_freq), m.pairing.width
+        turn = int((self.inv_freq != 0).sum())
+        if meant == measured or turn != m.num_pairs or 2 * meant > m.head_dim:
+            return None  # another number of pairs is a matter of width
+        expected, found = (self.inv_freq[self.inv_freq != 0], m.turning)
+        same = bool(((found / expected - 1).abs() < 1e-5 + 4 * m.noise).all())
+        return wrong(
+            "pairs-not-as-expected",
+            f"As many pairs turn as expected, and others: (i, i + {measured}), expected "
+            f"(i, i + {meant}). Frequencies "
+            + ("alone do not show it." if same else "are not the expected ones either."),
+            "p-RoPE (Gemma 4) has its pairs across the whole head, of which the slow ones stand "
+            "still; other partial rotations pair within the part that turns: fill inv_freq with "
+            "zeros up to head_dim / 2 for the first, slice the head for the others",
+            distance_of_partners=measured,
+            expected=meant,
+        )
+
+    def _of_direction(self, m: Measured) -> Finding | None:
+        if self.inv_freq is None or m.direction in (None, self.direction):
+            return None
+        ways = {1: "counterclockwise", -1: "clockwise"}
+        return wrong(
+            "direction-not-as-expected",
+            f"Pairs turn {ways[m.direction]}, expected {ways[self.direction]}: where q and k both "
+            "do so, a token scores one ahead as it should score one behind.",
+            "-sin for sin, or the two dimensions of a pair exchanged; scores alone look fine, and "
+            "weights trained for the other direction do not fit",
+            direction=m.direction,
+            expected=self.direction,
+        )
+
     def _of_frequencies(self, m: Measured) -> Finding | None:
         if self.inv_freq is None:
             return None
         expected, measured = self.inv_freq, m.inv_freq
         longest = max(len(expected), len(measured))
-        if (
-            len(expected) != len(measured)
-            and (expected[len(measured) :] != 0).any() | (measured[len(expected) :] != 0).any()
+        still = expected[-1] != 0 and m.num_pairs == len(expected) - 1 > 0 == m.pairing.first
+        if still and (measured[: m.num_pairs] / expected[:-1] - 1).abs().max() < 1e-4:
+            return last_pair_still(m.num_pairs, float(measured[m.num_pairs - 1]))
+        turn, meant = (int((t != 0).sum()) for t in (measured, expected))  # others rest
+        if turn != meant and (
+            (expected[len(measured) :] != 0).any() | (measured[len(expected) :] != 0).any()
         ):
             return wrong(
                 "width-not-as-expected",
-                f"{len(measured)} pairs rotate, expected {len(expected)}.",
+                f"{turn} pairs rotate, expected {meant}.",
                 "partial_rotary_factor, or rotary_dim, not as in the configuration",
-                rotary_dim=2 * len(measured),
-                expected=2 * len(expected),
+                dimensions_that_turn=2 * turn,
+                expected=2 * meant,
             )
         expected, measured = (
             torch.nn.functional.pad(t, (0, longest - len(t))) for t in (expected, measured)
         )
-        error = (measured - expected).abs() / expected.abs().clamp(min=1e-30)
+        # More than half a turn in one step looks like less, the other way.
+        apart = (measured - expected).where(expected.abs() < math.pi, wrap(measured - expected))
+        error = apart.abs() / expected.abs().clamp(min=1e-30)
         error = error.where(expected != 0, (measured != 0).double())
         if error.max() < 1e-5 + 4 * m.noise:
             return None
@@ -87,7 +179,15 @@ class Expectation:
             factor = float(plain[-1] / expected[-1])
             if factor > 1 and (both - 1 - 1 / factor).abs().max() < 1e-3:
                 return inverted_blend(factor)
-            if ratio.max() / ratio.min() - 1 < 1e-4:
+            if (ratio.abs() - 1).abs().max() < 1e-4:
+                return wrong(
+                    "direction-not-as-expected",
+                    f"{int((ratio < 0).sum())} of {longest} pairs turn the other way than "
+                    "expected, each at the expected speed.",
+                    "-sin for sin, or the two dimensions exchanged, in some of the pairs",
+                    pairs=int((ratio < 0).sum()),
+                )
+            if ratio.min() > 0 and ratio.max() / ratio.min() - 1 < 1e-4:
                 return wrong(
                     "factor-not-as-expected",
                     f"All frequencies are {float(ratio[0]):.6g} times what is expected.",
@@ -103,8 +203,10 @@ class Expectation:
                     "rope_parameters (rope_scaling) not read, or set after the tables were built",
                 )
             fit = Fit.of(expected, longest, 5e-6)
+            if (fit.jump or 1) > 1.01 and (finding := self._of_scaling(m, fit, evidence)):
+                return finding
             if m.fit.is_geometric and fit.is_geometric and abs(m.fit.base / fit.base - 1) > 1e-4:
-                return wrong(
+                return _of_exponents(m, fit.base) or wrong(
                     "base-not-as-expected",
                     f"The base is {m.fit.base:.6g}, expected {fit.base:.6g}.",
                     "rope_theta lost on the way from the configuration, so that a default is used",
@@ -118,6 +220,30 @@ class Expectation:
             evidence,
             "another scaling method, or other parameters of it",
         )
+
+    def _of_scaling(self, m: Measured, fit: Fit, evidence: dict) -> Finding | None:
+        """Where slow pairs alone are meant to be slowed, say what became of the others."""
+        if m.fit.base is None or abs(m.fit.base / fit.base - 1) > 1e-4:
+            return None
+        if m.fit.is_geometric and abs(m.fit.factor / fit.jump - 1) < 1e-3:
+            return Finding(
+                "scaled-as-linear",
+                "wrong",
+                f"All frequencies are divided by {m.fit.factor:.6g}, expected of slow pairs alone.",
+                evidence,
+                "rope_type llama3 or yarn read as linear: its factor is taken, and no more",
+            )
+        if m.fit.jump is not None and abs(m.fit.jump / fit.jump - 1) < 1e-3:
+            return Finding(
+                "blend-not-as-expected",
+                "wrong",
+                "Base and factor are the expected ones, and other pairs lie between the fast and "
+                "the slow ones.",
+                evidence,
+                "beta_fast and beta_slow exchanged or defaults, truncate ignored (gpt-oss), or "
+                "another original_max_position_embeddings",
+            )
+        return None
 
     def _of_factor(self, m: Measured) -> Finding | None:
         if self.attention_factor is None:
@@ -135,19 +261,101 @@ class Expectation:
             expected=self.attention_factor,
         )
 
+    def _means_no_more_axes(self, m: Measured) -> bool:
+        if self.axis_of_pairs is not None:
+            return not set(self.axis_of_pairs) & set(m.axes.still)
+        return self.other is not None and self.other.axes.still == m.axes.still
+
+    def _of_axes(self, m: Measured) -> Finding | None:
+        return axes_mismatch(m, self.axis_of_pairs, self.other and self.other.axes)
+
+    def _of_results(self, m: Measured) -> Finding | None:
+        """Compare what two rotations make of the same vectors, where nothing else tells them."""
+        if self.other is None:
+            return None
+        near, other = m.near, self.other.near
+        count = min(len(near.positions), len(other.positions))
+        differs = (near.matrices[:count] - other.matrices[:count]).abs().amax(dim=(1, 2))
+        moved = m.permutation != self.other.permutation
+        if differs.max() < SAME and not moved:
+            return None
+        since = 0 if moved else int(near.positions[:count][differs >= SAME][0])
+        return wrong(
+            "results-not-as-expected",
+            "Frequencies, factor and layout are the expected ones, and results are not.",
+            "other dimensions that turn, the sign of sin, or an output in another order",
+            since,
+            largest_difference=float(differs.max()),
+        )
+
+
+@dataclass(frozen=True)
+class _Measures:
+    """What was measured of another rotation."""
+
+    inv_freq: Tensor
+    attention_factor: float
+    layout: str | None
+    direction: int
+
+
+def is_a_rotation(expected: object) -> bool:
+    """Say whether that is another implementation, to be measured, and no description of one."""
+    if isinstance(expected, (tuple, list)):
+        return len(expected) == 2 and all(map(callable, expected))
+    described = all(hasattr(expected, name) for name in ("inv_freq", "layout"))
+    return callable(expected) and not described and not hasattr(expected, "to_dict")
+
+
+def _of_exponents(m: Measured, base: float) -> Finding | None:
+    """Return the finding that the base is right and its exponents count something else."""
+    measured = math.log(m.fit.base) / math.log(base)
+    rotary, count = 2 * m.pairing.width, m.pairing.width
+    reasons = {  # what exponents are times those that are expected, and how that comes about
+        "i / d in place of 2i / d": 1 / 2,
+        "2i / (d / 2) in place of 2i / d: d is the number of pairs": 2,
+        f"2i / {m.head_dim}, of the whole head, in place of 2i / {rotary}": rotary / m.head_dim,
+        "i / (d/2 - 1), a linspace that reaches its end": count / max(1, count - 1),
+    }
+    for reason, times in reasons.items():
+        if times != 1 and abs(measured / times - 1) < 1e-4:
+            return wrong(
+                "exponents-not-as-expected",
+                f"The base is the expected one, {base:.6g}, and its exponents are {times:.6g} "
+                f"times the expected ones, so that the base seems to be {m.fit.base:.6g}.",
+                reason,
+                exponents_times=measured,
+                base=m.fit.base,
+            )
+    return None
+
 
 def _attributes(expected: object, names: tuple[str, ...]) -> dict[str, object]:
     """Return what `expected` says of each name; a configuration is read first."""
     if isinstance(expected, (str, os.PathLike, Mapping)) or hasattr(expected, "to_dict"):
-        expected = RopeConfig.from_hf(expected)
+        expected = RopeConfig.as_read(_of_the_gallery(expected))
     values = {name: getattr(expected, name, None) for name in names}
     values = {name: value() if callable(value) else value for name, value in values.items()}
+    direction = values.pop("direction")
     if all(value is None for value in values.values()):
         raise TypeError(
             "expected must be a mapping, a path, an object with to_dict(), or one with any of "
-            f"{', '.join(names)}, got {shown(expected)}"
+            f"{', '.join(values)}, or another rotation, got {shown(expected)}"
         )
-    return values
+    return values | {"direction": _direction(1 if direction is None else direction)}
+
+
+def _of_the_gallery(expected: object) -> object:
+    """Return the configuration of that name; what is no name of a model is handed on."""
+    if not isinstance(expected, str) or os.path.exists(expected):
+        return expected
+    found = named(expected)
+    if found is None and not expected.endswith(".json") and os.sep not in expected:
+        raise ValueError(
+            f"config must be a file that can be read, or one of {', '.join(map(slug, GALLERY))}, "
+            f"got {shown(expected)}"
+        )
+    return found or expected
 
 
 def _frequencies(values: object) -> Tensor:
@@ -160,6 +368,12 @@ def _frequencies(values: object) -> Tensor:
             f"inv_freq must be finite numbers of shape (num_pairs,), got {shown(values)}"
         )
     return tensor
+
+
+def _direction(value: object) -> int:
+    if value not in (1, -1):
+        raise ValueError(f"direction must be 1 or -1, got {shown(value)}")
+    return int(value)
 
 
 def _factor(value: object) -> float:

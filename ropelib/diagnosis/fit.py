@@ -17,13 +17,16 @@ class Fit:
     split: tuple[int, int] = (0, 0)  # pairs at the fast end and at the slow end
 
     @classmethod
-    def of(cls, speeds: Tensor, width: int, tolerance: float) -> "Fit":
-        """Fit logarithms of `speeds` up to `tolerance`; `width` pairs make up the exponent 1."""
+    def of(cls, speeds: Tensor, width: int, tolerance: float, first: int = 0) -> "Fit":
+        """Fit logarithms of `speeds` up to `tolerance`; `width` pairs make up the exponent 1.
+
+        They are those of pairs from `first` on: the pairs before stand still.
+        """
         if len(speeds) < 2 or (speeds <= 0).any():
             return cls()
         logs = speeds.log()
-        steps = torch.arange(len(speeds), dtype=torch.float64)
-        exact = abs(float(logs[0])) < tolerance
+        steps = torch.arange(len(speeds), dtype=torch.float64) + first
+        exact = first == 0 and abs(float(logs[0])) < tolerance
         if exact:  # starts at 1, as it should: one unknown less
             slope = float((logs * steps).sum() / (steps * steps).sum())
             start = 0.0

@@ -1,5 +1,6 @@
 """The description: one rotation as the probes saw it, and what follows by arithmetic."""
 
+import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -7,8 +8,17 @@ import torch
 from torch import Tensor
 
 from ropelib.diagnosis.fit import Fit
-from ropelib.diagnosis.probes import Curves, Probe, measure, obedience, probed_positions
-from ropelib.diagnosis.tensors import SAME, gap, wrap
+from ropelib.diagnosis.probes import (
+    Curves,
+    Probe,
+    early_rows,
+    measure,
+    measure_runs,
+    obedience,
+    probed_positions,
+)
+from ropelib.diagnosis.several_axes import Axes, measured_axes
+from ropelib.diagnosis.tensors import SAME, gap, random, wrap
 
 
 class Measured:
@@ -17,9 +27,13 @@ class Measured:
     def __init__(self, probe: Probe, max_position: int, decode: Probe | None = None):
         self.probe, self.decode, self.head_dim = probe, decode, probe.head_dim
         self.obeys = obedience(probe)
+        self.refused: dict[str, str] = {}  # what was asked for, and what the rotation raised
+        self.crowd: dict[str, object] = {}  # what `crowded.py` found, called once
         self.limit, self.limit_error, self.permutation = max_position, "", None
+        self.fresh = self.short_call()
         while True:
             try:
+                self.early = early_rows(probe, self.limit) if self.obeys == "all" else None
                 self.far = self.curves(torch.float32)
                 break
             except ValueError as error:
@@ -35,14 +49,50 @@ class Measured:
     def curves(self, dtype: torch.dtype, end: int | None = None) -> Curves:
         """Measure at few positions below `end`; see `probed_positions`."""
         end = end or self.limit
-        if self.obeys != "all":  # then only what stands in its slot can be seen
+        if not self.obeys_ids:  # then only what stands in its slot can be seen
             end = min(end, 129)
         positions = probed_positions(end)
-        ids = torch.arange(end) if self.obeys != "all" else torch.tensor(positions)
-        curves = measure(self.probe, ids, dtype)
+        ids = torch.tensor(positions) if self.obeys_ids else torch.arange(end)
+        curves = (measure_runs if self.obeys == "start" else measure)(self.probe, ids, dtype)
         if self.permutation is not None:
             curves = replace(curves, matrices=curves.matrices[:, self.permutation])
-        return curves if self.obeys == "all" else curves.at(positions)
+        return curves if self.obeys_ids else curves.at(positions)
+
+    def short_call(self) -> Tensor:
+        """Return what becomes of one vector at the first positions."""
+        return self.probe(random(1, 1, 1, self.head_dim).expand(1, 2, 9, -1), range(9))
+
+    @cached_property
+    def full(self) -> Tensor:
+        """What becomes of one vector at every position, in one call."""
+        x = random(1, 2, 1, self.head_dim).expand(1, 2, self.limit, self.head_dim)
+        return self.probe(x, range(self.limit))
+
+    @property
+    def known(self) -> Tensor:
+        """Positions whose matrices hold in any call."""
+        steady = self.obeys == "all" and not self.depends_on_length
+        return (self.far if steady else self.near).positions
+
+    def applied(self, x: Tensor, position_ids: Tensor) -> Tensor:
+        """Return what the matrices make of x at positions of `known`, in rows or one for all."""
+        curves = self.near if int(position_ids.max()) <= self.near.positions[-1] else self.far
+        rotated = curves.applied(x, position_ids)
+        if self.permutation is not None:
+            rotated = torch.empty_like(rotated).index_copy_(
+                -1, torch.tensor(self.permutation), rotated
+            )
+        return rotated
+
+    def differs(self, rotated: Tensor, x: Tensor, position_ids: Tensor) -> Tensor:
+        """Say which elements are not what the matrices make of x, by more than rounding."""
+        allowed = SAME + 8 * self.far.curvature * float(x.float().norm(dim=-1).max())
+        return (rotated - self.applied(x, position_ids)).abs() > allowed
+
+    @property
+    def obeys_ids(self) -> bool:
+        """Whether any position can be asked for, if only at the start of a call."""
+        return self.obeys in ("all", "start")
 
     # The description: per rotating dimension, then per pair
 
@@ -54,11 +104,29 @@ class Measured:
     @cached_property
     def partner(self) -> dict[int, int] | None:
         """From each rotating dimension to the one it is mixed with; None if there is no such."""
-        present = self.entries > 1e-7 * float(self.far.matrices.abs().max())
+        present = self.entries > 1e-6 * float(self.far.matrices.abs().max())
         if present.sum(1).max() > 1:
             return None
         partner = {r: int(row.nonzero()) for r, row in enumerate(present) if row.any()}
+        partner |= self._turned_by_pi(partner)
         return partner if all(partner.get(b) == a for a, b in partner.items()) else None
+
+    def _turned_by_pi(self, partner: dict[int, int]) -> dict[int, int]:
+        """Pair dimensions that change sign with each position, as a frequency of pi makes them.
+
+        They never meet their partners, which lie where those of others do.
+        """
+        diagonal = self.far.matrices.diagonal(dim1=1, dim2=2)
+        signs = 1 - 2 * (self.far.positions % 2).double()[:, None]
+        turned = ((diagonal - signs * diagonal[0]).abs() < SAME * diagonal[0].abs()).all(0)
+        dims = [r for r in turned.nonzero().flatten().tolist() if r not in partner]
+        distances = {b - a for a, b in partner.items() if a < b}
+        if len(distances) != 1 or not dims:
+            return {}
+        (distance,) = distances
+        pairs = [(r, r + distance) for r in dims if r + distance in dims]
+        pairs = pairs[:: 2 if distance == 1 and len(pairs) > 1 else 1]
+        return {a: b for pair in pairs for a, b in (pair, pair[::-1])}
 
     @cached_property
     def dims(self) -> list[int]:
@@ -73,14 +141,15 @@ class Measured:
 
     def phases(self, curves: Curves) -> Tensor:
         """Angle of each rotating dimension at each position, in (-pi, pi]."""
-        diagonal, off = self._rows(curves)
+        diagonal, off = self.rows(curves)
         return torch.atan2(off, diagonal)
 
     def lengths(self, curves: Curves) -> Tensor:
         """By what each rotating dimension is multiplied at each position."""
-        return torch.hypot(*self._rows(curves))
+        return torch.hypot(*self.rows(curves))
 
-    def _rows(self, curves: Curves) -> tuple[Tensor, Tensor]:
+    def rows(self, curves: Curves) -> tuple[Tensor, Tensor]:
+        """Cosine and sine of each rotating dimension at each position, times its scale."""
         rows, columns = self.dims, [self.partner[a] for a in self.dims]
         sign = torch.ones(len(rows), dtype=torch.float64)
         sign[: self.num_pairs] = -1  # -sin stands in the row of the first
@@ -95,6 +164,9 @@ class Measured:
     def speeds(self) -> Tensor:
         """Signed frequency of each rotating dimension, rad/token."""
         speeds = speeds_of(self.phases(self.near), self.near.positions)
+        half_turns = speeds.abs() > math.pi - 1e-6  # both ways at once: as most turn
+        most = torch.where(half_turns, 0, speeds).sign().sum().sign()
+        speeds = torch.where(half_turns, speeds.abs() * (-1 if most < 0 else 1), speeds)
         if self.noise > 1e-5 and not self.depends_on_length:
             # Coarse tables: a longer lever is more exact, if positions hold that far.
             longer = speeds_of(self.phases(self.far), self.far.positions)
@@ -127,6 +199,11 @@ class Measured:
     def depends_on_length(self) -> bool:
         """Whether the same positions turn otherwise in the company of far ones."""
         near = self.near.matrices
+        if self.obeys == "start":  # far ones were measured without company
+            x = random(1, 1, 1, self.head_dim)
+            full = self.probe(x.expand(1, 2, self.limit, -1), range(self.limit))[0, 0, :9].double()
+            alone = self.probe(x.expand(1, 2, 9, -1), range(9))[0, 0].double()
+            return gap(full, alone) > SAME
         return (
             self.obeys == "all"
             and float((self.far.matrices[: len(near)] - near).abs().max()) > SAME
@@ -145,16 +222,26 @@ class Measured:
 
     @cached_property
     def inv_freq(self) -> Tensor:
-        """Frequencies of the pairs in their order; pairs that stand still are zeros at the end."""
+        """Frequencies of the pairs in their order; those of pairs that stand still are zeros."""
+        first, width = self.pairing.first, self.pairing.width
+        return torch.nn.functional.pad(self.turning, (first, width - first - self.num_pairs))
+
+    @cached_property
+    def turning(self) -> Tensor:
+        """Frequencies of the pairs that turn, in their order."""
         speeds = self.speeds[: self.num_pairs]
-        speeds = speeds * self.direction if self.direction else speeds
-        return torch.nn.functional.pad(speeds, (0, self.pairing.width - self.num_pairs))
+        return speeds * self.direction if self.direction else speeds
 
     @cached_property
     def fit(self) -> Fit:
         """The series that the frequencies follow, as exactly as the tables tell it."""
         tolerance = 5e-6 + 4 * self.noise
-        return Fit.of(self.inv_freq[: self.num_pairs], self.pairing.width, tolerance)
+        return Fit.of(self.turning, self.pairing.width, tolerance, self.pairing.first)
+
+    @cached_property
+    def axes(self) -> Axes | None:
+        """Which axis turns which pair, where positions have several."""
+        return measured_axes(self, speeds_of)
 
     @cached_property
     def relativity_error(self) -> float:
@@ -203,7 +290,8 @@ class _Pairing:
 
     layout: str | None
     width: int  # pairs that the layout has room for, at least those that rotate
-    offset: int
+    offset: int  # dimensions before the part that the layout is of
+    first: int = 0  # the first pair of that part that turns
 
     @classmethod
     def of(cls, firsts: list[int], partner: dict[int, int], head_dim: int) -> "_Pairing":
@@ -214,5 +302,8 @@ class _Pairing:
             if distance == 1 and firsts == [offset + 2 * i for i in range(count)]:
                 return cls("interleaved", count, offset)
             if distance >= count and firsts == [offset + i for i in range(count)]:
+                # Up to the middle, or with no room behind: the pairs before them stand still.
+                if offset + count == distance or offset + 2 * distance > head_dim:
+                    return cls("half", distance, 0, offset)
                 return cls("half", distance, offset)
         return cls(None, count, offset)

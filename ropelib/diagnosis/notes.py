@@ -3,9 +3,11 @@
 import torch
 
 from ropelib.diagnosis.fit import is_round
+from ropelib.diagnosis.inputs import no_gradient, refused_groups, refused_strides
 from ropelib.diagnosis.measured import Measured, speeds_of
 from ropelib.diagnosis.probes import CallError
 from ropelib.diagnosis.report import Finding, note
+from ropelib.diagnosis.several_axes import sections
 from ropelib.diagnosis.tensors import random
 
 
@@ -13,8 +15,8 @@ def _clockwise(m: Measured) -> Finding | None:
     if m.direction == -1:
         return note(
             "clockwise",
-            "Pairs turn clockwise, the transpose of the usual matrix: scores are the same, keys "
-            "cached or weights trained for the other direction do not fit.",
+            "Pairs turn clockwise, the transpose of the usual matrix: one back scores as one ahead "
+            "would, so keys cached or weights trained for the other direction do not fit.",
         )
     if m.direction is None:
         return note("mixed-directions", "Some pairs turn clockwise, some counterclockwise.")
@@ -35,10 +37,21 @@ def _width(m: Measured) -> Finding | None:
     if pairing.layout is None:
         pairs = ", ".join(f"({a}, {m.partner[a]})" for a in m.dims[:3])
         return note("unusual-pairs", f"Pairs follow neither layout: {pairs}, ...")
+    if pairing.first:
+        return note(
+            "fast-pairs-stand-still",
+            f"Of {pairing.width} pairs the first {pairing.first} stand still: one axis of several, "
+            "or a model that leaves its fast pairs alone.",
+            first_pair_that_turns=pairing.first,
+            pairs_that_turn=m.num_pairs,
+            of=pairing.width,
+        )
     if pairing.width > m.num_pairs:
         return note(
             "slow-pairs-stand-still",
-            "The slowest pairs do not turn, as in p-RoPE.",
+            "The slowest pairs do not turn, as in p-RoPE."
+            if pairing.width > m.num_pairs + 1
+            else "The slowest pair does not turn: p-RoPE, or a loop that ends one pair early.",
             pairs_that_turn=m.num_pairs,
             of=pairing.width,
         )
@@ -54,8 +67,33 @@ def _width(m: Measured) -> Finding | None:
         return note("partial", f"The first {2 * pairing.width} of {d} dimensions rotate.")
 
 
+def _over_the_whole_head(m: Measured) -> Finding | None:
+    """Exponents that count all of head_dim, on pairs that lie in a part of it."""
+    rotary, d = 2 * m.pairing.width, m.head_dim
+    if not m.fit.is_geometric or m.pairing.layout != "half" or rotary >= d or m.num_pairs < 2:
+        return None
+    over_head = m.fit.base ** (d / rotary)
+    if is_round(over_head) and (m.fit.base < 100 or not is_round(m.fit.base)):
+        return note(
+            "frequencies-of-the-whole-head",
+            f"Frequencies are those of base {over_head:.6g} over all {d} dimensions, and pairs lie "
+            f"within the first {rotary}. p-RoPE (Gemma 4) has such frequencies, with pairs "
+            f"(i, i + {d // 2}); other partial rotations have such pairs, with exponents over "
+            f"{rotary}. Say which is meant: diagnose(..., expected=...).",
+            base=m.fit.base,
+            base_over_the_head=over_head,
+        )
+
+
 def _frequencies(m: Measured) -> Finding | None:
     fit = m.fit
+    if fit.is_geometric and fit.base < 1:
+        fastest = float(m.turning.max())
+        return note(
+            "slowest-pairs-first",
+            "Each pair turns faster than the one before: the usual order is the reverse.",
+            fastest_frequency=fastest,
+        )
     if fit.is_geometric and abs(fit.factor - 1) > 1e-4:
         return note(
             "linearly-scaled", "All frequencies are divided by one factor.", factor=fit.factor
@@ -81,12 +119,20 @@ def _factor(m: Measured) -> Finding | None:
     if abs(scale - 1) > 1e-5 + m.noise:
         return note(
             "attention-factor",
-            f"cos and sin are multiplied by {scale:.6g}, as YaRN does: scores by {scale**2:.6g}.",
+            f"cos and sin are multiplied by {scale:.6g}, as YaRN does: scores by {scale**2:.6g}."
+            if abs(scale**2 - 0.5) > 1e-4
+            else "cos and sin are multiplied by 1 / sqrt(2): a factor, or a mean for a sum.",
             attention_factor=scale,
         )
 
 
 def _length(m: Measured) -> Finding | None:
+    if m.depends_on_length and m.obeys == "start":
+        return note(
+            "frequencies-depend-on-length",
+            "Frequencies change with the length of the call (dynamic NTK, LongRoPE): keys cached "
+            "before must be rotated again. What is reported holds for short calls.",
+        )
     if m.depends_on_length:
         near = float(speeds_of(m.phases(m.near), m.near.positions)[m.num_pairs - 1])
         curves = m.far.at_most(len(m.near.positions))
@@ -132,6 +178,25 @@ def _input_changed(m: Measured) -> Finding | None:
         return note("changes-its-input", "x itself is overwritten.")
 
 
+def _contiguous(m: Measured) -> Finding | None:
+    if m.obeys == "start":
+        return note(
+            "contiguous-positions-only",
+            "Positions are counted on from the first of the call, as an offset (start_pos) says: "
+            "what comes with gaps, packed documents or rows that are padded, needs another form. "
+            "It was measured by calls that start at each position.",
+        )
+
+
+def _counting(m: Measured) -> Finding | None:
+    if getattr(m.probe.rotate, "counts_itself", False):
+        return note(
+            "counts-itself",
+            "It takes no positions and numbers its tokens from 0: right for whole texts, but a "
+            "step of decoding cannot say where it stands, nor a row where its padding ends.",
+        )
+
+
 def _refused_rows(m: Measured) -> Finding | None:
     try:
         m.probe(random(3, 2, 5, m.head_dim), torch.arange(5).expand(3, 5))
@@ -163,9 +228,11 @@ def _float32_angles(m: Measured) -> Finding | None:
 
 
 NOTES = [
+    sections,
     _clockwise,
     _permuted,
     _width,
+    _over_the_whole_head,
     _frequencies,
     _factor,
     _length,
@@ -173,6 +240,11 @@ NOTES = [
     _coarse_tables,
     _dtype_changed,
     _input_changed,
+    _contiguous,
+    _counting,
     _refused_rows,
+    refused_strides,
+    refused_groups,
+    no_gradient,
     _float32_angles,
 ]

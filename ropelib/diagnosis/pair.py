@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+from torch import Tensor
+
 from ropelib.diagnosis.measured import Measured, relativity_error
 from ropelib.diagnosis.report import Finding, Report, note, wrong
 
@@ -21,19 +23,25 @@ def joint_report(reports: list[Report], measured: list[Measured]) -> Report:
             return replace(other, findings=(finding, *other.findings))
     error = relativity_error(*(m.near for m in measured))
     if codes[0] == codes[1] == {"norm-not-kept"} and error < 1e-3:
-        xpos = note("xpos", "q grows with the position as k shrinks: xPos, right as a pair.")
+        xpos = note(
+            "xpos",
+            "One of q and k grows with the position as the other shrinks: xPos, right as a pair.",
+        )
         return replace(q, findings=(xpos,))
     findings = list(q.findings) + [f for f in k.findings if f.code not in q.codes]
     if q.ok and k.ok:
-        findings = [*filter(None, [_difference(q, k)]), *findings]
+        findings = [*filter(None, [_difference(q, k, *measured, error)]), *findings]
     return replace(q, findings=tuple(sorted(findings, key=lambda f: f.severity != "wrong")))
 
 
-def _difference(q: Report, k: Report) -> Finding | None:
+def _difference(
+    q: Report, k: Report, of_q: Measured, of_k: Measured, error: float
+) -> Finding | None:
     if ("output-permuted" in q.codes) != ("output-permuted" in k.codes) or q.layout != k.layout:
+        orders = "" if q.layout != k.layout else ", and one of the two comes out in another order"
         return wrong(
             "q-and-k-layouts-differ",
-            f"q is turned in the layout {q.layout}, k in {k.layout}.",
+            f"q is turned in the layout {q.layout}, k in {k.layout}{orders}.",
             "two implementations, or weights of one of the two permuted",
         )
     if q.rotary_dim != k.rotary_dim:
@@ -42,17 +50,58 @@ def _difference(q: Report, k: Report) -> Finding | None:
             f"{q.rotary_dim} dimensions of q rotate and {k.rotary_dim} of k.",
             "rotary_dim handed on for one of the two",
         )
+    if of_q.partner != of_k.partner:
+        moving = [sorted(m.partner) for m in (of_q, of_k)]
+        since_q, since_k = (dims[0] for dims in moving)
+        return wrong(
+            "q-and-k-dimensions-differ",
+            f"As many dimensions of q turn as of k, and others: those of q begin at {since_q}, "
+            f"those of k at {since_k}, and pairs of the two do not meet.",
+            "a head that is cut as (nope, rope) in one of the two and as (rope, nope) in the other",
+            dimensions_that_turn_in_both=len(set(moving[0]) & set(moving[1])),
+            change_of_scores_at_one_distance=error,
+        )
+    if of_q.permutation != of_k.permutation:
+        return wrong(
+            "q-and-k-orders-differ",
+            "Dimensions of q come out in another order than those of k, so that a score multiplies "
+            "what does not belong together.",
+            "halves joined as (even, odd) in one of the two and as (odd, even) in the other",
+            change_of_scores_at_one_distance=error,
+        )
     if q.direction != k.direction:
         return wrong(
             "q-and-k-directions-differ",
             "q turns one way and k the other: scores depend on the sum of the positions.",
             "-sin, the inverse rotation, taken for one of the two",
         )
-    error = float((q.inv_freq / k.inv_freq.clamp(min=1e-30) - 1).abs().max())
-    if error > 1e-4:
+    ratio = float((q.inv_freq[:1] / k.inv_freq[:1]).mean())
+    for name, times in (("q", 2.0), ("k", 0.5)):
+        if abs(ratio / times - 1) < 1e-4 and _largest_error(q.inv_freq, times * k.inv_freq) < 1e-4:
+            return wrong(
+                f"{name}-rotated-twice",
+                f"{name} turns twice as fast as the other of the two.",
+                "rotated once more after it came from the cache, or by attention that rotates too",
+            )
+    if of_q.axes and of_q.axes.of_pairs != of_k.axes.of_pairs:
+        return wrong(
+            "q-and-k-axes-differ",
+            "A pair of q follows another axis than the same pair of k, so that scores of places "
+            "depend on more than how far apart they lie.",
+            "sections or the order of the axes handed on for one of the two",
+        )
+    error = _largest_error(q.inv_freq, k.inv_freq)
+    apart = float((q.inv_freq - k.inv_freq).abs().max()) * of_q.limit  # at the far end, rad
+    if error > 1e-4 or (apart > 0.1 and of_q.noise + of_k.noise < 1e-5):
         return wrong(
             "q-and-k-frequencies-differ",
             "q and k turn at different speeds.",
             "tables of two layers, or of two lengths",
             largest_relative_difference=error,
         )
+
+
+def _largest_error(measured: Tensor, expected: Tensor) -> float:
+    """Return the largest relative error; where nothing is expected to turn, the frequency."""
+    error = (measured - expected).abs()
+    return float((error / expected.abs().where(expected != 0, 1)).max())

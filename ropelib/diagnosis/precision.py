@@ -2,13 +2,15 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 
 import torch
 from torch import Tensor
 
 from ropelib.diagnosis.fit import Fit
 from ropelib.diagnosis.measured import Measured, speeds_of
-from ropelib.diagnosis.probes import Curves
+from ropelib.diagnosis.paths import at_near_positions
+from ropelib.diagnosis.probes import CallError, Curves, measure
 from ropelib.diagnosis.report import Finding
 from ropelib.diagnosis.tensors import wrap
 
@@ -27,18 +29,19 @@ def _round_to_bits(value: Tensor, bits: int) -> Tensor:
 
 def lost_precision(m: Measured) -> Finding | None:
     """Compare angles at far positions with what each way of losing precision would give."""
-    if m.obeys != "all":
+    if not m.obeys_ids:
         return None
-    if m.depends_on_length:
+    if m.depends_on_length and m.obeys == "all":
         return _explain(m, m.far, m.far.at_most(len(m.near.positions)), "")
     finding = _explain(m, m.far, m.near, "")
     for dtype in (torch.bfloat16, torch.float16):
         if finding is None:
             try:
                 curves = m.curves(dtype)
-            except (TypeError, ValueError):
+            except (TypeError, CallError):
                 continue
-            finding = _explain(m, curves, m.near, f" when x is {str(dtype)[6:]}")
+            finding = at_near_positions(m, curves.matrices, dtype)
+            finding = finding or _explain(m, curves, m.near, f" when x is {str(dtype)[6:]}")
     return finding
 
 
@@ -61,11 +64,24 @@ def _explain(m: Measured, far: Curves, near: Curves, when: str) -> Finding | Non
     evidence = {"largest angle error": float(exact.max())}
     at_one = wrap(near_phases[1] - near_phases[0])
     early = speeds_of(near_phases[:9], near.positions[:9])
-    for guess in _guesses(positions, speeds, at_one, early, m.limit, when):
+    dtype = getattr(torch, when.split()[-1]) if when else torch.float32
+    guesses = (_guesses(positions, speeds, at_one, m.limit, when), _tables(m, far, early, dtype))
+    for guess in chain(*guesses):
         # Not all: a number that lies between two others may be rounded to either.
         if float((error(guess.angles) < allowed).double().mean()) > 0.97:
             since = guess.since or since
             return Finding(guess.code, "wrong", guess.sentence, evidence, guess.cause, since)
+    if later := _later_speeds(phases, far.positions, since, speeds):
+        changed = max(later, key=lambda ratio: abs(ratio - 1))
+        return Finding(
+            "frequencies-change-midway",
+            "wrong",
+            f"From position {since} on angles are the position times another frequency{when}: up "
+            f"to {changed:.6g} times that before.",
+            {"largest ratio": changed, **evidence},
+            "a table that was made longer with other frequencies: those without the scaling",
+            since,
+        )
     return Finding(
         "angles-drift",
         "wrong",
@@ -74,6 +90,24 @@ def _explain(m: Measured, far: Curves, near: Curves, when: str) -> Finding | Non
         "angles summed step by step in low precision, or a table that ends",
         since,
     )
+
+
+def _later_speeds(
+    phases: Tensor, positions: Tensor, since: int, speeds: Tensor
+) -> list[float] | None:
+    """Return by what frequencies are multiplied from `since` on, if there they are frequencies."""
+    late = (positions >= since).nonzero().flatten()
+    near = [int(i) for i in late[:-1] if positions[i + 1] - positions[i] == 1]
+    if not near or len(late) < 4:
+        return None
+    first = near[0]
+    found = wrap(phases[first + 1] - phases[first])
+    for i in late.tolist():  # each place tells it better than a step between two
+        found = found + wrap(phases[i] - positions[i] * found) / positions[i]
+    errors = wrap(phases[late] - positions[late].double()[:, None] * found).abs()
+    if errors.max() > _ANGLE_ERROR:
+        return None
+    return (found / speeds).tolist()
 
 
 @dataclass
@@ -86,12 +120,9 @@ class _Guess:
 
 
 def _guesses(
-    positions: Tensor, speeds: Tensor, at_one: Tensor, early: Tensor, limit: int, when: str
+    positions: Tensor, speeds: Tensor, at_one: Tensor, limit: int, when: str
 ) -> Iterator[_Guess]:
-    """What the angles would be under each bug, the simplest first.
-
-    `early` are the speeds of the first positions alone, which even a short table holds.
-    """
+    """What the angles would be under each bug, the simplest first."""
     for name in ("bfloat16", "float16" if when else "tf32"):
         to_low, bits = _ROUNDINGS[name]
         places = len(to_low(torch.arange(limit)).unique())
@@ -99,7 +130,7 @@ def _guesses(
             f"positions-in-{name}",
             to_low(positions) * speeds,
             f"Positions are rounded to {bits} significant bits{when}: 0 .. {limit - 1} are only "
-            f"{places} places, and neighbors from {2**bits} on cannot be told apart.",
+            f"{places} places, and from {2**bits} on not all neighbors can be told apart.",
             "a matrix product in TF32, or positions in float16; multiply elementwise in float32"
             if name == "tf32"
             else f"arange or position_ids in {name}, often by .to(x.dtype) or type_as",
@@ -112,13 +143,22 @@ def _guesses(
             )
         for angles in (to_low(positions) * at_one, positions * at_one):
             yield _Guess(
-                f"angles-in-{name}",
+                f"angles-in-{name.replace('tf32', 'float16')}",
                 to_low(angles),
                 f"Angles are rounded to {bits} significant bits{when}: beyond {2**bits} rad they "
                 "are known to whole radians at best.",
                 "position_ids, inv_freq and their product share the low precision of a model",
             )
-    for length in (2**k for k in range(4, limit.bit_length())):
+
+
+def _tables(m: Measured, far: Curves, early: Tensor, dtype: torch.dtype) -> Iterator[_Guess]:
+    """What a table that ends would make of far positions; its rows are counted by halving.
+
+    `early` are the speeds of the first positions alone, which even a short table holds.
+    """
+    positions = far.positions.double()[:, None]
+    lengths = [2**k for k in range(4, m.limit.bit_length())]
+    for length in filter(None, dict.fromkeys((_rows_of_table(m, far, early, dtype), *lengths))):
         yield _Guess(
             "positions-clamped",
             positions.clamp(max=length - 1) * early,
@@ -135,6 +175,27 @@ def _guesses(
         )
 
 
+def _rows_of_table(m: Measured, far: Curves, early: Tensor, dtype: torch.dtype) -> int:
+    """Return the first position that is not turned by `early`; 0 where none was seen."""
+
+    def wrongly(curves: Curves) -> Tensor:
+        angles = curves.positions.double()[:, None] * early
+        return (wrap(m.phases(curves)[:, : m.num_pairs] - angles).abs() > _ANGLE_ERROR).any(1)
+
+    seen = wrongly(far)
+    if seen[0] or not seen.any():
+        return 0
+    first = int(seen.nonzero()[0])
+    right, wrong = (int(far.positions[i]) for i in (first - 1, first))
+    while wrong - right > 1:
+        middle = (right + wrong) // 2
+        curves = measure(m.probe, torch.tensor([middle]), dtype)
+        if m.permutation is not None:
+            curves.matrices = curves.matrices[:, m.permutation]
+        right, wrong = (right, middle) if wrongly(curves)[0] else (middle, wrong)
+    return wrong
+
+
 def _words_on_frequencies(bits: int, when: str) -> tuple[str, str]:
     return (
         f"Frequencies are rounded to {bits} significant bits{when}: angles are off by up to "
@@ -147,10 +208,12 @@ def coarse_frequencies(m: Measured) -> Finding | None:
     """Frequencies that low precision can hold exactly, and no geometric series passes through."""
     if m.fit.is_geometric or m.num_pairs < 3:
         return None
-    speeds = m.inv_freq[: m.num_pairs]
+    speeds = m.turning
     for name, (to_low, bits) in _ROUNDINGS.items():
         if (to_low(speeds) / speeds - 1).abs().max() < 2e-6 + 1e-3 * m.noise:
-            fit = Fit.of(speeds, m.pairing.width, 2.0 ** (1 - bits))
+            if (_round_to_bits(speeds, bits - 2) / speeds - 1).abs().max() < 2e-6:
+                return None  # multiples of 1/32, say: shorter than what rounding leaves
+            fit = Fit.of(speeds, m.pairing.width, 2.0 ** (1 - bits), m.pairing.first)
             evidence = {"base, about": fit.base} if fit.is_geometric else {}
             sentence, cause = _words_on_frequencies(bits, "")
             return Finding(f"frequencies-in-{name}", "wrong", sentence, evidence, cause)

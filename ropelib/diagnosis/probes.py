@@ -1,15 +1,18 @@
 """Probes: each calls the rotation and returns numbers."""
 
+import copy
 import inspect
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import torch
 from torch import Tensor
 
 from ropelib.checks import shown
-from ropelib.diagnosis.report import Finding
+from ropelib.diagnosis.guards import LONGEST, Exit, Overdue, Unmeasured, within
+from ropelib.diagnosis.report import Finding, note
 from ropelib.diagnosis.tensors import SAME, gap, random, spread
 
 Rotate = Callable[[Tensor, Tensor], Tensor]
@@ -18,24 +21,30 @@ Rotate = Callable[[Tensor, Tensor], Tensor]
 class Probe:
     """Calls a rotation, and complains in words if that fails."""
 
+    timeout = LONGEST  # seconds for one call
+
     def __init__(self, rotate: Rotate, name: str, head_dim: int, device):
         if not callable(rotate):
             raise TypeError(f"{name} must be callable, got {shown(rotate)}")
         self.rotate, self.name, self.head_dim, self.device = rotate, name, head_dim, device
-        self.changes_input = self.wants_rows = False
+        self.changes_input = self.changes_positions = self.wants_rows = False
+        self.last, self.same_buffer, self.taken = None, False, False
 
     def __call__(self, x: Tensor, position_ids: Tensor | Sequence) -> Tensor:
         """Return what the rotation makes of a copy of `x`, on the CPU."""
         x = x.to(self.device, copy=True)
-        ids = torch.as_tensor(position_ids, device=self.device)
+        ids = torch.as_tensor(position_ids, device=self.device).clone()
         if self.wants_rows and ids.dim() == 1:
             ids = ids.expand(len(x), -1).contiguous()
         given = f"x {tuple(x.shape)} {x.dtype} and position_ids {tuple(ids.shape)}"
-        before = x.clone()
+        before, ids_before = x.clone(), ids.clone()
         self._check_signature(x, ids)
         try:
             with torch.no_grad():
-                rotated = self.rotate(x, ids)
+                rotated = within(self.timeout, self.rotate, x, ids)
+        except Overdue as error:
+            message = f"{self.name} took longer than {self.timeout:g} s for {given}"
+            raise Exit(message, "call-hangs") from error
         except KeyboardInterrupt:  # whoever sits before it wants to stop
             raise
         except BaseException as error:
@@ -47,12 +56,25 @@ class Probe:
             raise TypeError(f"{self.name} must return a tensor, got {kind} for {given}{hint}")
         if rotated.shape != x.shape:
             raise CallError(
-                f"{self.name} must keep the shape of x, got {tuple(rotated.shape)} for {given}"
+                f"{self.name} must keep the shape of x, got {tuple(rotated.shape)} for {given}",
+                "shape-not-kept",
+            )
+        if rotated.device != x.device:
+            raise Unmeasured(
+                f"{self.name} must return on the device of x, {x.device}, got {rotated.device}",
+                "device-not-kept",
             )
         if not rotated.abs().max().isfinite():  # isfinite of each takes eight times as long
-            raise ValueError(f"{self.name} must return finite numbers, got others for {given}")
+            raise Unmeasured(
+                f"{self.name} must return finite numbers, got others for {given}",
+                "not-finite",
+            )
         self.changes_input |= not torch.equal(x, before)
-        return rotated.cpu()
+        self.changes_positions |= not torch.equal(ids, ids_before)
+        last, self.last = self.last, rotated.detach()  # held, so that its memory is not used anew
+        if last is not None:
+            self.same_buffer |= _address(last) == _address(rotated)
+        return rotated.to("cpu", copy=True)
 
     def _check_signature(self, *args) -> None:
         try:
@@ -66,12 +88,12 @@ class Probe:
             pass
 
 
-class CallError(ValueError):
+def _address(tensor: Tensor) -> int:
+    return tensor.untyped_storage().data_ptr()
+
+
+class CallError(Unmeasured):
     """The rotation raised, or returned another shape."""
-
-
-class Exit(Exception):
-    """The rotation would end the program; no probe takes that for a refusal of its input."""
 
 
 def signature_of(rotate: Callable) -> inspect.Signature:
@@ -96,6 +118,8 @@ def broken_call(probe: Probe) -> Finding | None:
     """Try an ordinary call; where it breaks, return the bug that the break names, or raise."""
     d = probe.head_dim
     x = random(1, 3, 5, d)
+    if probe.taken:
+        return None
     try:
         probe(x, range(5))
         return None
@@ -126,6 +150,42 @@ def broken_call(probe: Probe) -> Finding | None:
         raise first from first.__cause__
 
 
+def narrower_widths(probe: Probe) -> list[int]:
+    """Return the widths that an error over an ordinary call names, and that are taken."""
+    try:
+        probe(random(1, 3, 5, probe.head_dim), range(5))
+        probe.taken = True
+        return []
+    except CallError as error:
+        named = {int(number) for number in re.findall(r"\b\d{1,4}\b", str(error.__cause__))}
+    taken = []
+    for width in sorted(n for n in named if 2 < n < probe.head_dim and n % 2 == 0):
+        try:
+            with_width(probe, width)(random(1, 3, 7, width), range(7))
+            taken.append(width)
+        except (TypeError, ValueError):
+            continue
+    return taken
+
+
+def with_width(probe: Probe, width: int) -> Probe:
+    """Return the same probe for vectors of another width."""
+    other = copy.copy(probe)
+    other.head_dim = width
+    return other
+
+
+def takes_the_part(width: int, probe: Probe) -> Finding:
+    """Return the note that vectors of another width were sent."""
+    return note(
+        "takes-the-rotated-part",
+        f"Vectors of {probe.head_dim} dimensions are refused, and those of {width} are rotated: it "
+        "is made for the part of a head that turns, which its caller cuts off (Phi, Persimmon, "
+        f"StableLM). It was measured with head_dim={width}.",
+        head_dim=width,
+    )
+
+
 def by_head(evidence: dict[str, object]) -> Finding:
     """Return the finding that heads are taken for tokens."""
     return Finding(
@@ -154,13 +214,19 @@ def takes_seq_first(evidence: dict[str, object]) -> Finding:
 
 
 def obedience(probe: Probe) -> str:
-    """Say what of `position_ids` the rotation follows: "all", "differences" or "nothing"."""
+    """Say what of `position_ids` the rotation follows: "all", "start", "differences", "nothing".
+
+    "start" is the first of them, or the last: the others are counted from there.
+    """
     x = random(1, 3, 1, probe.head_dim).expand(1, 3, 7, probe.head_dim)
     counted = probe(x, range(7))
     if spread(counted, axis=2) < SAME:  # nothing turns in its slot: ids may still count
         return "all"
     if gap(counted, probe(x, range(5, 12))) > SAME:
-        return "all"
+        try:
+            return "all" if gap(counted, probe(x, [0, 3, 1, 4, 2, 5, 6])) > SAME else "start"
+        except CallError:  # what counts from an offset may say so
+            return "start"
     return "differences" if gap(counted, probe(x, [0, 6, 1, 4, 2, 5, 3])) > SAME else "nothing"
 
 
@@ -183,6 +249,16 @@ class Curves:
         """Keep the first positions."""
         return replace(self, positions=self.positions[:count], matrices=self.matrices[:count])
 
+    def applied(self, x: Tensor, position_ids: Tensor, back: bool = False) -> Tensor:
+        """Return what the matrices, or the transposed ones, make of x at measured positions."""
+        x = x.double().transpose(1, 2)
+        rows, rotated = position_ids.expand(len(x), -1), torch.zeros_like(x)
+        for position in rows.unique():
+            matrix = self.matrices[torch.searchsorted(self.positions, position)]
+            at = rows == position
+            rotated[at] = x[at] @ (matrix if back else matrix.T)
+        return rotated.transpose(1, 2)
+
 
 def measure(probe: Probe, ids: Tensor, dtype: torch.dtype) -> Curves:
     """Rotate every basis vector, zero and one random vector at each position; one call."""
@@ -200,6 +276,29 @@ def measure(probe: Probe, ids: Tensor, dtype: torch.dtype) -> Curves:
     return Curves(ids, matrices, float(zero.abs().max()), curvature, rotated.dtype)
 
 
+def measure_runs(probe: Probe, ids: Tensor, dtype: torch.dtype) -> Curves:
+    """Do as `measure`, and call once for each run of positions that follow each other."""
+    ends = [0, *((ids.diff() != 1).nonzero().flatten() + 1).tolist(), len(ids)]
+    runs = [measure(probe, ids[a:b], dtype) for a, b in pairwise(ends)]
+    return Curves(
+        ids,
+        torch.cat([run.matrices for run in runs]),
+        max(run.added for run in runs),
+        max(run.curvature for run in runs),
+        runs[0].dtype,
+    )
+
+
+def early_rows(probe: Probe, limit: int) -> tuple[Tensor, Tensor, Tensor] | None:
+    """Call with far positions neither in the first row nor at the end, before any table grows."""
+    ids = torch.tensor([[0, 1, 2, 3], [limit - 1, 7, 5, 4]])
+    x = random(2, 3, 4, probe.head_dim)  # tables without an axis of rows fit as many heads as rows
+    try:
+        return x, ids, probe(x, ids.clone())
+    except CallError:  # rows or far positions are refused; a note says so
+        return None
+
+
 def heads_beside(num_heads: int, num_tokens: int) -> int:
     """As many heads as are wanted, or one more: they must not be mistaken for tokens."""
     return num_heads + (num_heads == num_tokens)
@@ -211,5 +310,6 @@ def probed_positions(end: int) -> list[int]:
     Rounding shows there first, and each is at most twice the one before, as `speeds_of` needs it.
     """
     powers = [2**k for k in range(3, end.bit_length())]
-    around = (m for p in powers for m in (p - 1, p, p + 1, p + p // 2 + 1))
+    around = [m for p in powers for m in (p - 1, p, p + 1, p + p // 2 + 1)]
+    around += [p + int(p * part) | 1 for p in powers if p >= 64 for part in (0.236, 0.809)]
     return sorted({*range(min(end, 9)), *(m for m in around if m < end), end - 1})

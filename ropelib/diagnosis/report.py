@@ -1,10 +1,13 @@
 """What comes out: findings, and the report that holds and shows them."""
 
 import html
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields
 
 from torch import Tensor
+
+from ropelib.diagnosis.codes import CODES
 
 PAIRS_OF = {"interleaved": "(2i, 2i + 1)", "half": "(i, i + rotary_dim / 2)"}
 
@@ -15,13 +18,14 @@ class Finding:
 
     `code` is stable and made for programs, `sentence` for people. `severity` is "wrong" for a bug
     and "note" for what is right but unusual. `evidence` holds measured numbers by name, `cause`
-    what usually lies behind it, `since` the first position where it shows; `where` is "k" if it was
-    found in the rotation of the keys alone.
+    what usually lies behind it, `fix` how it is mended, `since` the first position where it shows;
+    `where` is "k" if it was found in the rotation of the keys alone.
 
     Example:
         >>> print(Finding("off-by-one", "wrong", "Position 0 is turned.", {"shift": 1.0}))
         wrong  off-by-one: Position 0 is turned.
                measured: shift 1
+               mend: Let the first token be 0.
     """
 
     code: str
@@ -31,6 +35,12 @@ class Finding:
     cause: str = ""
     since: int | None = None
     where: str = ""
+
+    @property
+    def fix(self) -> str:
+        """What mends a bug of this code, as `codes.CODES` has it; notes need none."""
+        code = CODES.get(self.code)
+        return code.fix if code and self.severity == "wrong" else ""
 
     def __str__(self) -> str:
         where = f" (in {self.where})" if self.where else ""
@@ -45,6 +55,8 @@ class Finding:
             yield "measured", ", ".join(f"{k} {_number(v)}" for k, v in self.evidence.items())
         if self.cause:
             yield "usual cause", self.cause
+        if self.fix:
+            yield "mend", self.fix
 
 
 @dataclass(frozen=True)
@@ -54,8 +66,9 @@ class Report:
     `layout`, `base`, `inv_freq`, `rotary_dim`, `direction` and `attention_factor` describe the
     rotation as measured and are None where that makes no sense. `inv_freq` is float64, rad/token,
     in the order of the pairs. `factor` is what geometric frequencies are divided by. `direction` is
-    +1 for counterclockwise, -1 for clockwise. `positions` is how many positions, from 0 on, were
-    probed. `ok` says that no finding is "wrong".
+    +1 for counterclockwise, -1 for clockwise. `axis_of_pairs` is the axis that turns each pair,
+    where positions have several. Positions from 0 to `positions` - 1 were asked for, `probed` of
+    them with every basis vector. `ok` says that no finding is "wrong".
 
     Example:
         >>> Report(head_dim=4, findings=(Finding("not-linear", "wrong", "Twice x is new."),)).ok
@@ -70,7 +83,9 @@ class Report:
     rotary_dim: int | None = None
     direction: int | None = None
     attention_factor: float | None = None
+    axis_of_pairs: tuple[int, ...] | None = None
     positions: int | None = None
+    probed: int | None = None
     profile: str | None = None
     findings: tuple[Finding, ...] = ()
 
@@ -83,6 +98,18 @@ class Report:
     def codes(self) -> tuple[str, ...]:
         """The codes of the findings, in their order."""
         return tuple(finding.code for finding in self.findings)
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the same as values that JSON knows; numbers that it lacks are None.
+
+        Example:
+            >>> Report(head_dim=4, layout="half").to_dict()["layout"]
+            'half'
+        """
+        named = {field.name: getattr(self, field.name) for field in fields(self)}
+        named["inv_freq"] = None if self.inv_freq is None else self.inv_freq.tolist()
+        named["findings"] = [vars(finding) for finding in self.findings]
+        return {"ok": self.ok, **_for_json(named)}
 
     def __str__(self) -> str:
         width = max(len(name) for name, _ in self._rows())
@@ -120,7 +147,7 @@ class Report:
             ("inv_freq", self.profile),
             ("direction", turns.get(self.direction)),
             ("attention_factor", _number(self.attention_factor)),
-            ("positions", self.positions and f"0 to {self.positions - 1} probed"),
+            ("positions", self.positions and f"{self.probed} of 0 to {self.positions - 1} probed"),
         ]
         return [(name, text or "not measured") for name, text in rows]
 
@@ -138,6 +165,16 @@ def _finding_html(finding: Finding) -> str:
         f"<strong>{_escape(finding.severity + where)}</strong> <code>{_escape(finding.code)}</code>"
         f"<br>{_escape(finding.sentence)}{details}</p>"
     )
+
+
+def _for_json(value: object) -> object:
+    if isinstance(value, Mapping):
+        return {str(name): _for_json(each) for name, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_for_json(each) for each in value]
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value if value is None or isinstance(value, (bool, int, str)) else str(value)
 
 
 def _escape(text: str) -> str:

@@ -9,11 +9,16 @@ from ropelib.config.gallery import GALLERY
 
 MODEL_TYPES = [
     *sorted(model_types.INTERLEAVED | model_types.HALF),
-    *model_types.UNSUPPORTED,
-    "bert",
-    "mine",
-    None,
+    *sorted(set(model_types.UNSUPPORTED) - model_types.AXIAL),
+    *("pixtral", "qwen2_vl", "t5gemma", "bert", "mine", None),
 ]
+# One of all that are in the same groups of the table: readers tell the others apart by numbers.
+OF_A_KIND = list(
+    {
+        tuple(group for group, of in keys.MODEL_TYPES.items() if name in of): name
+        for name in MODEL_TYPES
+    }.values()
+)
 LONG = 10**400
 VALUES = [
     *[None, True, False, 0, 1, -1, 2, 3, 7, 64, 64.0, 127, 0.25, 0.5, 1.0, 1.5, -0.0, 500.0, 4096],
@@ -58,6 +63,7 @@ GOOD = {
     "count_or_zero": [0, 128],
     "layers": [4, 4.0, 8],
     "bases": [[1e4, 0, 1e4, 1e4], [5e3, 5e3, 0.0, 5e3]],
+    "indices": [[1, 3], [0.0], []],
     "switches": [[1, 0, 1, 1], [0, 1, 1.0, 0], []],
     "names": [["sliding_attention", "full_attention"] * 2, ["full_attention", "conv"] * 2],
     "positives": [[1.5] * 32, [1 + i for i in range(32)]],
@@ -139,6 +145,8 @@ def every_pair():
     for model_type in MODEL_TYPES:
         for part in PARTS:
             yield plain(model_type, part, next(styles))
+        yield plain(model_type, style="bare")
+    for model_type in OF_A_KIND:
         for key in keys.KEYS:
             for value in (next(values), *GOOD[keys.KEYS[key]]):
                 config = plain(model_type, next(parts), next(styles))
@@ -158,9 +166,11 @@ def every_pair():
                 yield config
 
 
-OWN_WAYS = """chatglm codegen cohere2 deepseek_v3 exaone4 gemma3_text gemma4_text gpt_oss gptj
-granite_swa modernbert olmo3 smollm3""".split()
-KEYS_OF_A_FEW = """global_head_dim kv_channels layer_rope_theta local_rope_theta no_rope_layers
+OWN_WAYS = """bamba chatglm codegen cohere2 dbrx deepseek_v3 esm exaone4 gemma3_text gemma4_text
+gpt_oss gptj granite_swa minimax_m3_vl modernbert muse_spark_text olmo3 qwen2_vl
+qwen3_next recurrent_gemma smollm3 zamba2 mine""".split()
+KEYS_OF_A_FEW = """attn_layer_indices block_types layers_block_type position_embeddings_type
+use_mem_rope global_head_dim kv_channels layer_rope_theta local_rope_theta no_rope_layers
 per_layer_config rope_interleave rope_ratio rotary_dim sliding_window""".split()
 
 
@@ -199,6 +209,24 @@ def several_changes(count, seed=20261122):
         yield config
 
 
+def parts_within():
+    """Configurations whose rotation stands in a part of some name, or of the attention."""
+    llama = plain("llama", "yarn")
+    del llama["rope_scaling"]["original_max_position_embeddings"]
+    yield llama
+    yield llama | {"max_position_embeddings": None}
+    yield llama | {"rope_theta": [1e4, 5e6]}
+    for outer in ("mine", "t5gemma", "musicflamingo", "clip_vision_model", None):
+        for part in (llama, {"model_type": "qwen2_vl"}, {"model_type": "bert", "rope_theta": 1}):
+            for name in ("thinker_config", "text_config", "decoder"):
+                yield {"model_type": outer, name: part}
+                yield {"model_type": outer, "deep": {"a": {"b": {name: part}}}}
+    for model_type in ("dbrx", "llama", "mine", "mpt"):
+        for inner in ({"rope_theta": 5e5}, {"alibi": True}, {"rope": 1, "clip": 2}, {}, [], None):
+            yield plain(model_type) | {"attn_config": inner, "rope_theta": None}
+            yield plain(model_type) | {"attn_config": inner}
+
+
 def json_and_not():
     """Texts that are no plain JSON object, and some that are but look otherwise."""
     llama = json.dumps(plain("llama"))
@@ -228,6 +256,8 @@ def texts_that_matter():
     for model in GALLERY.values():
         yield json.dumps(model.config)
     for config in ways_of_a_few():
+        yield json.dumps(config)
+    for config in parts_within():
         yield json.dumps(config)
     yield from json_and_not()
 

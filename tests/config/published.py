@@ -1,8 +1,6 @@
 """What tests of configurations share: published ones, and what transformers makes of one."""
 
 import copy
-import importlib
-import importlib.util
 import warnings
 
 import pytest
@@ -11,6 +9,7 @@ from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 from transformers.utils import logging
 
+from ropebook.census.modeling import model_of, modules_of, rotations_in
 from ropelib.config import model_types
 from ropelib.config.gallery import GALLERY
 
@@ -61,13 +60,20 @@ def their_config(model_type, values):
 
 
 def their_rotary_class(config):
-    module = importlib.import_module(type(config).__module__.replace("configuration_", "modeling_"))
-    for name, member in vars(module).items():
-        if not name.endswith("RotaryEmbedding") or member.__module__ != module.__name__:
-            continue
-        if hasattr(member, "compute_default_rope_parameters") and "Vision" not in name:
-            return member, module
-    raise LookupError(module.__name__)
+    """The class that makes the tables of a configuration, and the module that it stands in."""
+    others = []
+    for module in modules_of(model_of(type(config))):
+        for name, found in rotations_in(module).items():
+            for member in found.rotaries:
+                if not hasattr(member, "compute_default_rope_parameters"):
+                    continue
+                if name == type(config).__name__:
+                    return member, module
+                if "Vision" not in member.__name__:
+                    others.append((member, module))
+    if not others:
+        raise LookupError(type(config).__name__)
+    return others[0]
 
 
 def their_tables(config, layer_type=None, seq_len=None):

@@ -6,7 +6,7 @@ from published import LLAMA
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 from transformers.utils import logging
 
-from ropelib.config import RopeConfig, layer_types, model_types
+from ropelib.config import RopeConfig, keys, layer_types, model_types, report
 from ropelib.config.gallery import GALLERY
 
 torch.set_num_threads(1)
@@ -25,14 +25,25 @@ def test_which_layers_rotate():
     assert read("Llama 2 7B") == tuple(range(32))
 
 
-@pytest.mark.parametrize("model_type", ["smollm3", "llama4_text", "cohere2", "exaone4"])
+def test_layers_that_look_at_an_image_do_not_rotate():
+    values = CONFIG_MAPPING["mllama_text_model"]().to_dict()
+    crossing = values["cross_attention_layers"]
+    theirs = tuple(i for i in range(40) if i not in crossing)
+    assert RopeConfig.from_hf(values).rotating_layers == theirs
+    assert RopeConfig.from_hf(values | {"cross_attention_layers": None}).rotating_layers == theirs
+    other = RopeConfig.from_hf(values | {"cross_attention_layers": [0]})
+    assert other.rotating_layers == tuple(range(1, 40))
+
+
+@pytest.mark.parametrize("model_type", ["smollm3", "llama4_text", "cohere2", "exaone4", "flint"])
 def test_which_layers_rotate_equals_transformers(model_type):
     for missing in (True, False):
         config = CONFIG_MAPPING[model_type]()
         values = config.to_dict()
         if missing:
             values.pop("no_rope_layers", None)
-            values.pop("layer_types", None)
+            if model_type != "flint":  # which has no pattern: its file lists them
+                values.pop("layer_types", None)
         ours = RopeConfig.from_hf(values).rotating_layers
         if model_type in ("smollm3", "llama4_text"):
             theirs = [i for i, rotates in enumerate(config.no_rope_layers) if rotates]
@@ -84,3 +95,39 @@ def test_kinds_of_layers_are_listed_as_from_hf_takes_them():
         layer_types({"model_type": 3})
     with pytest.raises(ValueError, match="is not supported"):
         layer_types({"model_type": next(iter(model_types.UNSUPPORTED))})
+
+
+def layers_without_attention(model_type):
+    """Kinds of layers of a type's own default that have no attention."""
+    config = CONFIG_MAPPING[model_type]()
+    lists = (getattr(config, name, None) for name in ("layer_types", "layers_block_type"))
+    return {kind for kinds in lists for kind in kinds or []} & set(keys.WITHOUT_ATTENTION)
+
+
+def test_hybrids_are_those_whose_default_has_layers_without_attention():
+    known = (model_types.HALF | model_types.INTERLEAVED) & set(CONFIG_MAPPING.keys())
+    found = {model_type for model_type in known if layers_without_attention(model_type)}
+    # LFM2's are told by their files; the default has attention everywhere.
+    assert found | {"lfm2", "lfm2_moe"} == model_types.HYBRIDS | model_types.NAMES_ATTENTION
+
+
+@pytest.mark.parametrize("model_type", sorted(model_types.HYBRIDS))
+def test_which_layers_of_a_hybrid_rotate_is_not_told_where_its_file_lists_none(model_type):
+    config = LLAMA | {"model_type": model_type, "rope_parameters": {"rope_type": "default"}}
+    if model_type in model_types.NEEDS:
+        config |= dict([model_types.NEEDS[model_type]])
+    ours = RopeConfig.from_hf(config)
+    assert (ours.num_layers, ours.rotating_layers) == (32, None)
+    assert "the file does not tell which of 32 rotate" in report(ours)
+    listed = config | {"layer_types": ["linear_attention", "full_attention"] * 16}
+    assert RopeConfig.from_hf(listed).rotating_layers == tuple(range(1, 32, 2))
+
+
+def test_layers_of_bamba_rotate_only_where_its_file_names_them():
+    config = CONFIG_MAPPING["bamba"]()
+    assert set(config.layers_block_type) == {"linear_attention"}
+    ours = RopeConfig.from_hf(config.to_dict())
+    assert (ours.num_layers, ours.rotating_layers) == (32, ())
+    assert any(said.startswith("attn_layer_indices none: ") for said in ours.assumed)
+    named = RopeConfig.from_hf(CONFIG_MAPPING["bamba"](attn_layer_indices=[9, 18, 27]).to_dict())
+    assert named.rotating_layers == (9, 18, 27)

@@ -117,7 +117,7 @@ def test_fields_beyond_all_models_are_refused_without_a_file_too():
         ({"base": 10**400}, ValueError, "base must be positive and finite, got an integer"),
         ({"scaling": 3}, TypeError, "scaling must be a mapping, got 3"),
         ({"rope_type": ["x"]}, ValueError, r"rope_type must be one of .*, got \['x'\]"),
-        ({"layout": None}, ValueError, "layout must be .*, got None"),
+        ({"layout": "neox"}, ValueError, "layout must be .*, got 'neox'"),
     ):
         with pytest.raises(error, match=message):
             RopeConfig(**good | change)

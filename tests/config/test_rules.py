@@ -55,7 +55,11 @@ def test_a_text_config_must_not_be_contradicted():
 
 BAD = [
     (llama(rope_type="linear"), ValueError, "lacks 'factor', which rope_type 'linear' needs"),
-    (llama(rope_type="yarn", factor=2.0), ValueError, "lacks 'original_max_position_embeddings'"),
+    (
+        {**llama(rope_type="yarn", factor=2.0), "max_position_embeddings": None},
+        ValueError,
+        "lacks 'original_max_position_embeddings'",
+    ),
     (llama(**LLAMA3 | {"low_freq_factor": None}), ValueError, "lacks 'low_freq_factor'"),
     (llama(rope_type="linear", factor="8"), TypeError, r"\['factor'\] must be a real number"),
     (llama(rope_type="linear", factor=True), TypeError, r"\['factor'\] must be .*, got True"),
@@ -159,10 +163,68 @@ def test_bad_configurations_are_refused_by_key_value_and_rule(config, error, mes
         RopeConfig.from_hf(config)
 
 
-@pytest.mark.filterwarnings("ignore:.*unknown")
 def test_a_model_that_says_nothing_of_rotation_is_refused():
-    with pytest.raises(ValueError, match="rope_theta is missing, and the model_type is unknown"):
-        RopeConfig.from_hf({"model_type": "mine", "hidden_size": 64, "num_attention_heads": 4})
+    silent = {"model_type": "mine", "hidden_size": 64, "num_attention_heads": 4}
+    for config in (silent, silent | {"rope_scaling": None, "use_rope": False}):
+        with pytest.raises(ValueError, match=r"no key here is about rotation: .* not seem to rot"):
+            RopeConfig.from_hf(config, layout="half")
+    with pytest.raises(ValueError, match=r"rope_theta is missing, and no default .* 'mine'"):
+        RopeConfig.from_hf(silent | {"partial_rotary_factor": 0.5}, layout="half")
+
+
+def test_where_the_text_is_within_a_part_of_another_name_it_is_named():
+    parts = {"thinker_config": {"text_config": LLAMA}, "talker": {"rope_theta": 1e4}, "x": {}}
+    config = {
+        "model_type": "mine",
+        "vision": {"model_type": "clip_vision_model", "rope_theta": 1},
+    } | parts
+    with pytest.raises(ValueError, match="no text_config, but 'talker', 'thinker_config' may rot"):
+        RopeConfig.from_hf(config)
+    deep = here = {}
+    for _ in range(300):
+        here["a"] = here = {}
+    here["rope_theta"] = 1e4
+    with pytest.raises(ValueError, match="does not seem to rotate"):
+        RopeConfig.from_hf({"model_type": "mine", "part": deep})
+
+
+def test_a_base_for_each_layer_is_refused_with_the_way_out():
+    with pytest.raises(ValueError, match="rope_theta must be one number, got a list of one for"):
+        RopeConfig.from_hf(LLAMA | {"rope_theta": [1e4, 5e6]})
+
+
+def test_what_dbrx_says_within_its_attention_counts():
+    dbrx = {"model_type": "dbrx", "d_model": 6144, "n_heads": 48, "n_layers": 40}
+    ours = RopeConfig.from_hf(dbrx | {"attn_config": {"rope_theta": 500_000, "clip_qkv": 8}})
+    assert (ours.head_dim, ours.base, ours.num_layers) == (128, 5e5, 40)
+    with pytest.raises(ValueError, match=r"rope_theta is 10000.0, but 500000 within attn_config"):
+        RopeConfig.from_hf(dbrx | {"attn_config": {"rope_theta": 500_000}, "rope_theta": 1e4})
+
+
+@pytest.mark.parametrize("part", ["yarn", "longrope"])
+def test_a_missing_original_length_is_the_longest_one(part):
+    lists = {"short_factor": [1.0] * 64, "long_factor": [2.0] * 64}
+    config = llama(rope_type=part, **({"factor": 4.0} if part == "yarn" else lists))
+    ours = RopeConfig.from_hf(config)
+    assert ours.original_max_seq_len == LLAMA["max_position_embeddings"]
+    assert any("max_position_embeddings stands in for it" in said for said in ours.assumed)
+    longest = {"original_max_position_embeddings": LLAMA["max_position_embeddings"]}
+    said = RopeConfig.from_hf(LLAMA | {"rope_scaling": config["rope_scaling"] | longest})
+    assert torch.equal(ours.inv_freq(), said.inv_freq())
+
+
+def test_layers_are_those_of_the_blocks():
+    """What hybrids list: the kinds, a pattern that repeats, or indices of attention."""
+    nested = {"head_dim": 64, "num_hidden_layers": 6, "rope_theta": 1e4}
+    for kind, key, value, expected in (
+        ("recurrent_gemma", "block_types", ["recurrent", "recurrent", "attention"], (2, 5)),
+        ("bamba", "attn_layer_indices", [1, 4], (1, 4)),
+        ("falcon_h1", "layers_block_type", ["mamba", "attention"] * 3, (1, 3, 5)),
+    ):
+        config = nested | {"model_type": kind, key: value}
+        assert RopeConfig.from_hf(config).rotating_layers == expected, kind
+    muse = RopeConfig.from_hf(nested | {"model_type": "muse_spark_text"})
+    assert muse.rotating_layers == (0, 2, 3, 4)
 
 
 @pytest.mark.parametrize("key", ["head_dim", "num_hidden_layers", "max_position_embeddings"])

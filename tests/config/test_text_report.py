@@ -30,6 +30,21 @@ def test_a_report_without_a_length_judges_none():
     assert config.describe()["incomplete_pairs"] is None
 
 
+def test_pairs_that_stand_still_do_not_rotate():
+    options = {"rope_type": "proportional", "scaling": {"partial_rotary_factor": 0.25}}
+    config = RopeConfig(512, 512, 1e6, "half", max_seq_len=131072, **options)
+    lines = report(config).splitlines()
+    rotates = next(line for line in lines if line.startswith("  rotates"))
+    assert rotates.split(maxsplit=1)[1] == (
+        "128 of 512 dimensions, the first of each half (64 of 256 pairs)"
+    )
+    assert config.describe()["still_pairs"] == 192
+    assert "192 of 256 pairs never complete a turn (192 of them stand still);" in lines[-1]
+    neighbors = report(RopeConfig(512, 512, 1e6, "interleaved", **options))
+    assert " 128 of 512 dimensions (64 of 256 pairs)\n" in neighbors
+    assert " 512 of 512 dimensions, 256 pairs\n" in report(RopeConfig(512, 512, 1e6, "half"))
+
+
 def test_a_report_of_hostile_names_is_safe_for_a_terminal():
     ours = RopeConfig(64, 64, 1e4, "half", model_type="\x1b[2J" * 100, layer_type="\ud800")
     first = report(ours).splitlines()[0]

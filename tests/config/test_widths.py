@@ -1,13 +1,17 @@
 """How wide a head is, and how much of it rotates, in all the ways to say it."""
 
+import inspect
+import warnings
+
 import pytest
 import torch
 from published import LLAMA
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 from transformers.utils import logging
 
+from ropebook.census.modeling import model_of, modules_of
 from ropelib import frequencies
-from ropelib.config import RopeConfig
+from ropelib.config import RopeConfig, model_types
 from ropelib.config.gallery import GALLERY
 
 torch.set_num_threads(1)
@@ -68,3 +72,33 @@ def test_widths_that_differ_by_layer():
         RopeConfig.from_hf(values | {"per_layer_config": {"a": 1}}, "full_attention")
     with pytest.raises(TypeError, match="per_layer_config must be a mapping, got 3"):
         RopeConfig.from_hf(values | {"per_layer_config": 3}, "full_attention")
+
+
+def test_a_width_that_the_code_does_not_read_is_said_and_not_taken():
+    """MiniMax-M3's default says 64, and its rotary module turns all 128."""
+    from transformers.models.minimax_m3_vl import modeling_minimax_m3_vl as modeling
+
+    config = CONFIG_MAPPING["minimax_m3_vl_text"]()
+    theirs = modeling.MiniMaxM3VLRotaryEmbedding(config).inv_freq
+    values = config.to_dict()
+    assert (values["rotary_dim"], len(theirs)) == (64, 64)
+    said = r"rotary_dim \(64\) is not read for .* whose code turns 128 of 128 dimensions"
+    with pytest.warns(UserWarning, match=said):
+        ours = RopeConfig.from_hf(values)
+    torch.testing.assert_close(ours.inv_freq().float(), theirs)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert RopeConfig.from_hf(values | {"partial_rotary_factor": 0.5}).rotary_dim == 64
+        del values["rotary_dim"]
+        assert RopeConfig.from_hf(values).rotary_dim == 128
+
+
+def test_whose_default_has_a_width_that_its_code_does_not_read():
+    found = set()
+    for model_type in (model_types.HALF | model_types.INTERLEAVED) & set(CONFIG_MAPPING.keys()):
+        config_class = CONFIG_MAPPING[model_type]
+        if getattr(config_class(), "rotary_dim", None) is not None:
+            code = "".join(map(inspect.getsource, modules_of(model_of(config_class))))
+            if "config.rotary_dim" not in code:
+                found.add(model_type)
+    assert found == model_types.IGNORES_ROTARY_DIM

@@ -162,6 +162,70 @@ def test_a_rotation_of_the_other_order_of_axes_is_judged_in_it(run):
     assert "This rotation is right" in result.stdout
 
 
+def test_a_file_is_named_by_its_path_and_finds_its_neighbors(run, folder, monkeypatch):
+    inner = folder / "inner"
+    inner.mkdir()
+    (inner / "neighbor.py").write_text("from rotations import late, right")
+    (inner / "given.py").write_text("from neighbor import late, right")
+    for name in ("given", "neighbor"):
+        monkeypatch.setitem(sys.modules, name, None)
+        monkeypatch.delitem(sys.modules, name)
+    result = run("diagnose", "inner/given.py:right", "--max-position", "64")
+    assert (result.returncode, result.stderr) == (0, "")
+    result = run("diagnose", str(inner / "given.py:late"), "--max-position", "64")
+    assert result.returncode == 1 and "off-by-one" in result.stdout
+    result = run("diagnose", "inner/absent.py:right")
+    assert result.returncode == 2 and "inner/absent.py cannot be imported" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "status", "exits", "codes"),
+    [
+        ("right", "right", 0, []),
+        ("late", "wrong", 1, ["off-by-one"]),
+        ("raises", "could-not-run", 2, ["call-raises"]),
+        ("absent", "could-not-run", 2, None),
+        ("chatty", "right", 0, []),
+    ],
+)
+def test_json_is_one_object_whatever_happens(run, folder, name, status, exits, codes):
+    with (folder / "rotations.py").open("a") as file:
+        file.write('print("imported")\ndef chatty(x, ids):\n    print(x.shape)\n')
+        file.write("    return right(x, ids)\n")
+    result = run("diagnose", f"rotations:{name}", "--max-position", "64", "--json")
+    told = json.loads(result.stdout)
+    assert (result.returncode, told["status"], told["schema"]) == (exits, status, 1)
+    assert told["rotation"] == f"rotations:{name}"
+    assert (told["error"] is None) == (exits != 2)
+    if codes is None:
+        assert told["report"] is None and "module rotations has no absent" in told["error"]
+        return
+    assert [finding["code"] for finding in told["report"]["findings"]] == codes
+    assert told["report"]["ok"] == (exits == 0)
+    if exits < 2:
+        assert len(told["report"]["inv_freq"]) == 32 and told["report"]["head_dim"] == 64
+    if name == "chatty":
+        assert "torch.Size" in result.stderr
+
+
+def test_it_is_compared_with_a_model_by_name_and_with_another_implementation(run):
+    given = ["diagnose", "rotations:right", "--max-position", "64"]
+    result = run(*given, "--head-dim", "128", "--expected", "llama-2-7b")
+    assert (result.returncode, result.stderr) == (0, "")
+    result = run(*given, "--head-dim", "128", "--expected", "llama-3-8b")
+    assert result.returncode == 1 and "base-not-as-expected" in result.stdout
+    assert run(*given, "--expected", "rotations:right").returncode == 0
+    result = run(*given, "--expected", "rotations:late")
+    assert result.returncode == 2 and "expected must be right itself" in result.stderr
+    result = run(*given, "--expected", "lama")
+    assert result.returncode == 2 and "one of roformer, " in result.stderr
+
+
+def test_help_says_what_the_exit_status_means(run):
+    said = " ".join(run("diagnose", "--help").stdout.split())
+    assert "Exit status: 0 right, notes included; 1 wrong; 2 could not be checked" in said
+
+
 def test_no_command_and_unknown_commands_exit_with_2(run):
     assert run().returncode == run("dance").returncode == 2
 
@@ -251,7 +315,7 @@ def test_inspect_leaves_out_layers_that_do_not_rotate(run, folder):
     ("text", "message"),
     [
         ("[" * 10_000, "nested at most 100 deep"),
-        ('{"model_type": "\\u001b[2J\\u202e", "head_dim": 7}', "is missing"),
+        ('{"model_type": "\\u001b[2J\\u202e", "head_dim": 7}', "not seem to rotate"),
         ('{"head_dim": ' + "9" * 6000 + "}", "head_dim must be"),
     ],
 )

@@ -12,6 +12,7 @@ from exhibits import EXHIBITS, PLAIN, YARN_FACTOR, plain, yarn
 
 from ropelib import diagnosis
 from ropelib.diagnosis import diagnose
+from ropelib.diagnosis.codes import CODES, markdown
 
 RIGHT = [e for e in EXHIBITS if e.code is None]
 
@@ -71,7 +72,7 @@ MEASURED = {
         "slowest in a long call": (10_000 * 13 ** (64 / 62)) ** (-31 / 32),
     },
     "a table of 300 positions": {"probed up to": 255},
-    "positions in bfloat16": {"since": 257, "largest angle error": 1},
+    "positions in bfloat16": {"since": 257, "largest angle error": 3},
     "positions in TF32": {"since": 2049, "largest angle error": 1},
     "positions in float16": {"since": 2049, "largest angle error": 1},
     "model.bfloat16() takes the frequencies along": {"base, about": 10_000},
@@ -81,6 +82,7 @@ MEASURED = {
         "of its partner": 10_000 ** (-1 / 32),
     },
     "neighbors' angles on halves": {"frequency of dimension 0": 1, "of its partner": 10_000**-0.5},
+    "heads beyond 96 are not turned": {"first wrong head": 96, "of": 257},
     "one half's angles in reverse": {"of its partner": 10_000 ** (-31 / 32)},
     "summed over dimensions": {"dimensions mixed": 64},
     "slower from head to head": {"heads unlike the first": 65, "of": 66},
@@ -93,8 +95,14 @@ MEASURED = {
     "divided by sqrt(head_dim)": {"scale": 1 / 8},
     "divided by the fourth root of head_dim": {"scale": 64**-0.25},
     "divided by sqrt(rotary_dim)": {"scale": 1 / 4},
-    "a mean in place of a sum": {"scale": 0.5**0.5},
-    "what does not rotate is scaled too": {"scale": 1.2},
+    "a mean in place of a sum": {"attention factor": 0.5**0.5, "expected": 1.2},
+    "a table grown without its factor (sglang 38786)": {"since": 4097, "before": 1.2, "after": 1},
+    "what does not rotate is scaled too": {"scale of all": 1.2},
+    "what does not turn comes out as zeros": {"dimensions": 32, "factor": 0},
+    "what does not turn comes out an eighth": {"dimensions": 32, "factor": 1 / 8},
+    "slow pairs without their sine": {"dimensions": 32},
+    "slow neighbors without their sine": {"dimensions": 16},
+    "q is (rope, nope) and k (nope, rope)": {"dimensions that turn in both": 0},
     "slow pairs weigh less": {"smallest scale": 0.5, "largest scale": 1},
     "a decay over positions": {"smallest length": 0.999**128, "largest length": 1},
     "sinusoids added": {"largest entry": 1},
@@ -112,6 +120,8 @@ MEASURED = {
     "dynamic NTK with a cache of old keys": {"since": 0},
     "table clamped at 2048": {"since": 2048},
     "table wraps around at 2048": {"since": 2048},
+    "a table of 3000 rows, clamped": {"since": 3000},
+    "a table of 2000 rows that wraps around": {"since": 2000},
     "YaRN's ramp inverted (litgpt)": {"factor": 8},
     "YaRN's ramp inverted, against a configuration": {"factor": 8},
     "YaRN without its factor": {"attention factor": 1, "expected": YARN_FACTOR},
@@ -122,11 +132,22 @@ MEASURED = {
     },
     "linear scaling multiplied": {"ratio": 4},
     "base lost": {"base": 10_000, "expected": 500_000},
-    "half as wide as expected": {"rotary dim": 64, "expected": 32},
+    "half as wide as expected": {"dimensions that turn": 64, "expected": 32},
     "one frequency off": {"pair": 3, "measured": 10_000 ** (-3 / 32)},
     "another factor": {"attention factor": 1.1, "expected": 1.2},
     "k turns with another base": {"largest relative difference": 2 ** (31 / 32) - 1},
     "k off by one": {"since": 0, "shift": 1},
+    "rows after the first stay zero (MLX 3494)": {"largest entry of other rows": 0},
+    "powers of two only (vllm-ascend 12723)": {"width": 80},
+    "frequencies never filled: one entry zero": {"pairs that turn": 31, "of": 32},
+    "frequencies never filled: the first alone is there": {"pairs that turn": 1, "of": 32},
+    "p-RoPE paired within its part (Megatron-Bridge 4195)": {
+        "distance of partners": 8,
+        "expected": 32,
+    },
+    "partial rotation paired across the head": {"distance of partners": 32, "expected": 8},
+    "q and k clockwise": {"direction": -1, "expected": 1},
+    "exponents over the whole head": {"base": 1e6 ** (1 / 4), "base over the head": 1e6},
 }
 
 
@@ -155,10 +176,11 @@ def test_every_row_of_a_report_is_printed():
         "  inv_freq          geometric with base 7498.94",
         "  direction         +1, counterclockwise",
         "  attention_factor  1",
-        "  positions         0 to 8191 probed",
+        "  positions         62 of 0 to 8191 probed",
         "wrong  last-pair-not-rotated: The slowest pair stands still while all others turn.",
         "       measured: pairs 31, slowest frequency 0.000177828",
         "       usual cause: a loop or a slice that ends one pair early",
+        "       mend: Count pairs from 0 to d/2 - 1, both included.",
     ]
     assert str(report_on("minus sign forgotten")).splitlines()[1:7] == [
         "  layout            not measured",
@@ -166,7 +188,7 @@ def test_every_row_of_a_report_is_printed():
         "  inv_freq          not measured",
         "  direction         not measured",
         "  attention_factor  not measured",
-        "  positions         0 to 8191 probed",
+        "  positions         62 of 0 to 8191 probed",
     ]
     assert "  direction         -1, clockwise\n" in str(report_on("nanochat, clockwise"))
     profile = report_on("linear scaling by 4").profile
@@ -194,13 +216,14 @@ def test_everything_found_is_printed_and_shown(exhibit):
         assert ("This rotation is right" in text) == report.ok
         for finding in report.findings:
             assert finding.code in text and finding.sentence in text and finding.cause in text
+            assert finding.fix in text and bool(finding.fix) == (finding.severity == "wrong")
             assert all(name in text for name in finding.evidence)
     tags = re.findall(r"</?(\w+)", report._repr_html_())
     assert all(tags.count(tag) % 2 == 0 for tag in set(tags) - {"br"})
 
 
 def test_there_are_enough_exhibits_and_codes_are_stable_words():
-    assert len(RIGHT) >= 12 and len(WRONG) >= 20
+    assert len(RIGHT) >= 40 and len(WRONG) >= 100
     for exhibit in WRONG:
         assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)+", exhibit.code)
     assert len({e.name for e in EXHIBITS}) == len(EXHIBITS)
@@ -242,3 +265,13 @@ def test_every_code_has_an_exhibit():
         assert any(re.fullmatch(pattern, code) for code in shown), pattern
     for code in shown:
         assert any(re.fullmatch(pattern, code) for pattern in patterns), code
+
+
+def test_every_code_is_in_the_table_and_the_table_on_its_page():
+    severities = {e.code: "wrong" for e in WRONG} | {n: "note" for e in RIGHT for n in e.notes}
+    assert {name: code.severity for name, code in CODES.items()} == severities
+    for code in CODES.values():
+        assert code.sentence.endswith(".") and code.cause
+        assert re.fullmatch(r"[A-Z].*\.", code.fix)
+    page = Path(__file__).parents[2] / "book/library/diagnosis.md"
+    assert markdown() in page.read_text("utf-8")

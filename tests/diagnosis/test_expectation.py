@@ -65,7 +65,7 @@ def test_what_says_nothing_of_a_rotation_is_no_expectation(expected):
 
 @pytest.mark.parametrize("expected", ["typo", {}, "absent/config.json"])
 def test_what_is_no_configuration_is_refused(expected):
-    with pytest.raises(ValueError, match=r"config must be a file|is missing"):
+    with pytest.raises(ValueError, match=r"config must be a file|not seem to rotate"):
         diagnose(plain, expected=expected)
 
 
@@ -75,7 +75,8 @@ def test_pairs_that_stand_still_may_be_expected():
     def rotate(x, ids):
         return plain(x, ids, turning)
 
-    assert diagnose(rotate, inv_freq=turning).ok and diagnose(rotate, inv_freq=PLAIN[:8]).ok
+    assert diagnose(rotate, inv_freq=turning).ok
+    assert diagnose(rotate, inv_freq=PLAIN[:8]).codes == ("pairs-not-as-expected",)
     report = diagnose(rotate, inv_freq=PLAIN)
     assert report.codes[0] == "frequencies-not-as-expected"
     assert report.findings[0].evidence == {
@@ -110,3 +111,49 @@ def test_of_one_pair_too_something_may_be_expected():
     assert report.findings[0].evidence == pytest.approx(
         {"pair": 0, "measured": 1, "expected": 2}, rel=1e-6
     )
+
+
+GEMMA_4 = {
+    "model_type": "gemma4_text",
+    "head_dim": 64,
+    "global_head_dim": 64,
+    "hidden_size": 256,
+    "num_attention_heads": 4,
+    "layer_types": ["full_attention"],
+    "rope_parameters": {
+        "full_attention": {
+            "rope_type": "proportional",
+            "partial_rotary_factor": 0.25,
+            "rope_theta": 1e6,
+        }
+    },
+}
+
+
+def test_which_dimensions_turn_is_compared_and_not_only_how_fast():
+    config = RopeConfig.from_hf(GEMMA_4, layer_type="full_attention")
+    frequencies = config.inv_freq()
+    assert len(frequencies) == 32 and int((frequencies != 0).sum()) == 8
+    assert diagnose(lambda x, ids: plain(x, ids, frequencies), expected=config).ok
+    near = diagnose(lambda x, ids: plain(x, ids, frequencies[:8]), expected=config)
+    assert near.codes == ("pairs-not-as-expected",)
+    assert "(i, i + 8), expected (i, i + 32)" in near.findings[0].sentence
+    torch.testing.assert_close(near.inv_freq, frequencies[:8], rtol=1e-6, atol=0)
+
+
+def test_a_direction_is_expected_where_frequencies_are():
+    def back(x, ids):
+        return plain(x, -ids)
+
+    llama = LLAMA | {"rope_theta": 10_000.0}
+    assert diagnose(back, expected=llama).codes == ("direction-not-as-expected",)
+    assert diagnose(back, layout="half").codes == ("clockwise",)
+
+    class Backward:
+        inv_freq, direction = PLAIN, -1
+
+    assert diagnose(back, expected=Backward()).codes == ("clockwise",)
+    assert diagnose(plain, expected=Backward()).codes == ("direction-not-as-expected",)
+    Backward.direction = 2
+    with pytest.raises(ValueError, match="direction must be 1 or -1, got 2"):
+        diagnose(back, expected=Backward())

@@ -4,8 +4,34 @@
 it is written anew from its formula; what transformers ships is imported.
 """
 
-from exhibits import expectations, layouts, positions, precision, q_and_k, right
+from exhibits import (
+    broken,
+    crowded,
+    expectations,
+    frequencies,
+    half,
+    kernels,
+    layouts,
+    positions,
+    precision,
+    q_and_k,
+    right,
+    several_axes,
+    shapes,
+    shipped,
+)
 from exhibits.kit import EXHIBITS, PLAIN, YARN_FACTOR, plain, turn, yarn
 
 __all__ = ["EXHIBITS", "PLAIN", "YARN_FACTOR", "plain", "turn", "yarn"]
-__all__ += ["expectations", "layouts", "positions", "precision", "q_and_k", "right"]  # enter theirs
+__all__ += [
+    "broken",
+    "crowded",
+    "expectations",
+    "frequencies",
+    "half",
+    "kernels",
+    "layouts",
+    "positions",
+    "precision",
+]
+__all__ += ["q_and_k", "right", "several_axes", "shapes", "shipped"]  # enter theirs

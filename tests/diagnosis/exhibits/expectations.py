@@ -63,3 +63,54 @@ def _():
 @exhibit("another factor", "attention-factor-not-as-expected")
 def _():
     return {"rotate": lambda x, ids: plain(x, ids, factor=1.1), "attention_factor": 1.2}
+
+
+P_ROPE = PLAIN.where(torch.arange(DIM // 2) < 8, 0)  # a quarter of the pairs turns
+
+
+@exhibit("p-RoPE paired within its part (Megatron-Bridge 4195)", "pairs-not-as-expected")
+def _():
+    return {"rotate": lambda x, ids: plain(x, ids, PLAIN[:8]), "inv_freq": P_ROPE}
+
+
+@exhibit("partial rotation paired across the head", "pairs-not-as-expected")
+def _():
+    frequencies = torch.nn.functional.pad(inv_freq(16), (0, 24))
+    return {"rotate": lambda x, ids: plain(x, ids, frequencies), "inv_freq": inv_freq(16)}
+
+
+@exhibit("q and k clockwise", "direction-not-as-expected", layout="half", direction=-1)
+def _():
+    back = lambda x, ids: plain(x, -ids)  # noqa: E731
+    return {"rotate": (back, back), "inv_freq": PLAIN}
+
+
+EXPONENTS = {
+    "exponents i / d (LeetCUDA 290)": inv_freq(DIM, 100.0),
+    "exponents 2i over the number of pairs": inv_freq(DIM, 1e8),
+    "exponents of the whole head": PLAIN[:8],
+    "exponents by linspace": 10_000.0 ** -torch.linspace(0, 1, DIM // 2, dtype=torch.float64),
+}
+
+for name, frequencies in EXPONENTS.items():
+    exhibit(name, "exponents-not-as-expected")(
+        lambda f=frequencies: {
+            "rotate": lambda x, ids: plain(x, ids, f),
+            "inv_freq": inv_freq(2 * len(f)),
+        }
+    )
+
+
+@exhibit("pairs counted from one (CS336 4)", "exponents-from-one", layout="half", base=10_000)
+def _():
+    return {"rotate": lambda x, ids: plain(x, ids, PLAIN / 10_000 ** (1 / 32))}
+
+
+@exhibit("pairs counted from a half (CS336 22)", "exponents-from-a-half", layout="half")
+def _():
+    return {"rotate": lambda x, ids: plain(x, ids, PLAIN / 10_000 ** (1 / 64))}
+
+
+@exhibit("pairs counted from one, against a configuration", "exponents-from-one")
+def _():
+    return {"rotate": lambda x, ids: plain(x, ids, PLAIN / 10_000 ** (1 / 32)), "inv_freq": PLAIN}

@@ -13,7 +13,7 @@ from exhibits.kit import (
     swapped_halves,
     swapped_neighbors,
 )
-from ropelib import inv_freq
+from ropelib import apply_rotary, inv_freq
 from ropelib.diagnosis import from_tables, seq_first
 
 
@@ -128,7 +128,7 @@ def _():
 def _():
     frequencies = PLAIN.clone()
     frequencies[-1] = 0
-    return {"rotate": lambda x, ids: plain(x, ids, frequencies)}
+    return {"rotate": lambda x, ids: plain(x, ids, frequencies), "inv_freq": PLAIN}
 
 
 @exhibit("last pair not rotated, interleaved", "last-pair-not-rotated", layout="interleaved")
@@ -151,9 +151,9 @@ def _():
     return {"rotate": lambda x, ids: plain(x, ids, inv_freq(16), factor=1 / 4)}
 
 
-@exhibit("a mean in place of a sum", "norm-not-kept", layout="half")
+@exhibit("a mean in place of a sum", "attention-factor-not-as-expected", layout="half")
 def _():
-    return {"rotate": lambda x, ids: plain(x, ids) / 2**0.5}
+    return {"rotate": lambda x, ids: plain(x, ids) / 2**0.5, "attention_factor": 1.2}
 
 
 @exhibit("what does not rotate is scaled too", "norm-not-kept", layout="half")
@@ -199,3 +199,119 @@ def _():
 @exhibit("nothing rotated", "does-not-rotate")
 def _():
     return {"rotate": lambda x, ids: x.clone()}
+
+
+@exhibit("the part that turns, off by one", "off-by-one")
+def _():
+    def rotate(x, ids):
+        angles = over_heads((ids[..., None] + 1.0) * inv_freq(32)).repeat(1, 1, 2).float()
+        return x * angles.cos() + swapped_halves(x) * angles.sin()
+
+    return {"rotate": lambda x, ids: torch.cat([rotate(row, ids) for row in x[:, None]])}
+
+
+def with_sines(of_pair):
+    """Rotate by the cosine of each pair and the sine that `of_pair` makes of all of them."""
+
+    def rotate(x, ids):
+        angles = over_heads(ids[..., None].double() * PLAIN)
+        return apply_rotary(x, angles.cos().float(), of_pair(angles.sin()).float(), layout="half")
+
+    return {
+        "rotate": lambda x, ids: torch.cat([rotate(x[b : b + 1], row) for b, row in rows(x, ids)])
+    }
+
+
+def rows(x, ids):
+    return enumerate(ids.expand(len(x), -1))
+
+
+@exhibit("sine is zero", "sine-is-zero")
+def _():
+    return with_sines(torch.zeros_like)
+
+
+@exhibit("the sine of the next pair", "sines-of-other-pairs", layout="half")
+def _():
+    return with_sines(lambda sin: sin.roll(-1, dims=-1))
+
+
+@exhibit("sine read four columns late (vllm-ascend 12723)", "sines-of-other-pairs", layout="half")
+def _():
+    return with_sines(lambda sin: torch.nn.functional.pad(sin[..., 4:], (0, 4)))
+
+
+@exhibit("the sine of the pair before", "sines-of-other-pairs", layout="half")
+def _():
+    return with_sines(lambda sin: torch.cat((sin[..., :1], sin[..., :-1]), dim=-1))
+
+
+@exhibit("only the first four heads alone (ColossalAI 6428)", "heads-mixed", layout="half")
+def _():
+    def rotate(x, ids):
+        rotated = plain(x, ids)
+        if 4 < x.shape[1] < 8:  # a block of heads that is not full: read from the one before
+            rotated[:, 4:] = rotated[:, :1]
+        return rotated
+
+    return {"rotate": rotate}
+
+
+@exhibit("heads beyond 96 are not turned", "heads-mixed", layout="half")
+def _():
+    return {"rotate": lambda x, ids: torch.cat((plain(x[:, :96], ids), x[:, 96:]), dim=1)}
+
+
+@exhibit("heads by blocks of 128 (one too few)", "heads-mixed", layout="half")
+def _():
+    return {"rotate": lambda x, ids: torch.cat((plain(x[:, :128], ids), x[:, 128:]), dim=1)}
+
+
+@exhibit("an odd head takes its neighbor's numbers", "heads-mixed")
+def _():
+    def rotate(x, ids):
+        rotated = plain(x, ids)
+        if x.shape[1] % 2 and x.shape[1] > 3:
+            rotated[:, -1] = rotated[:, -2]
+        return rotated
+
+    return {"rotate": rotate}
+
+
+def of_a_part(rest):
+    """Half of the dimensions turn; `rest` makes what comes out of the others."""
+
+    def rotate(x, ids):
+        moving, still = x.chunk(2, dim=-1)
+        return torch.cat((plain(moving, ids, inv_freq(DIM // 2)), rest(still)), dim=-1)
+
+    return {"rotate": rotate}
+
+
+@exhibit("what does not turn comes out as zeros", "rest-not-kept", layout="half", base=10_000)
+def _():
+    return of_a_part(torch.zeros_like)
+
+
+@exhibit("what does not turn comes out an eighth", "rest-not-kept", layout="half", base=10_000)
+def _():
+    return of_a_part(lambda still: still / 8)
+
+
+def without_the_sine_of(pairs, layout):
+    def rotate(x, ids):
+        angles = ids[..., None] * PLAIN
+        sine = angles.sin().where(torch.arange(DIM // 2) < DIM // 2 - pairs, 0)
+        return apply_rotary(x, angles.cos().float(), sine.float(), layout=layout)
+
+    return {"rotate": rotate}
+
+
+@exhibit("slow pairs without their sine", "sine-partly-zero", layout="half", base=10_000)
+def _():
+    return without_the_sine_of(16, "half")
+
+
+@exhibit("slow neighbors without their sine", "sine-partly-zero", layout="interleaved")
+def _():
+    return without_the_sine_of(8, "interleaved")

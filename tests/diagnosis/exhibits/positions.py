@@ -5,6 +5,7 @@ import math
 import torch
 
 from exhibits.kit import PLAIN, exhibit, llama_pair, plain, turn
+from ropelib import inv_freq
 
 
 @exhibit("off by one", "off-by-one", layout="half", base=10_000)
@@ -60,6 +61,11 @@ def _():
     return {"rotate": lambda x, ids: plain(x, ids if x.shape[2] > 1 else 0 * ids)}
 
 
+@exhibit("numbers its tokens from 1", "off-by-one", base=10_000)
+def _():
+    return {"rotate": lambda x: plain(x, 1 + torch.arange(x.shape[-2]))}
+
+
 @exhibit("a decode step one late", "decode-off-by-one")
 def _():
     return {"rotate": plain, "decode": lambda x, ids: plain(x, ids + (x.shape[2] == 1))}
@@ -101,6 +107,97 @@ def _():
     return {"rotate": lambda x, ids: plain(x, ids.clamp(max=2047))}
 
 
+@exhibit("a table of 3000 rows, clamped", "positions-clamped")
+def _():
+    return {"rotate": lambda x, ids: plain(x, ids.clamp(max=2999))}
+
+
+@exhibit("a table of 2000 rows that wraps around", "positions-wrap-around")
+def _():
+    return {"rotate": lambda x, ids: plain(x, ids % 2000, layout="interleaved")}
+
+
+@exhibit("position 0 clamped to 1", "position-0-lost")
+def _():
+    return {"rotate": lambda x, ids: plain(x, ids.clamp(min=1))}
+
+
+@exhibit("position 0 taken for padding", "position-0-lost", layout="half")
+def _():
+    return {"rotate": lambda x, ids: plain(x, torch.where(ids == 0, 4095, ids))}
+
+
+@exhibit("one output buffer for all calls", "result-overwritten", layout="half", base=10_000)
+def _():
+    buffers = {}
+
+    def rotate(x, ids):
+        buffer = buffers.setdefault((x.shape, x.dtype), torch.empty_like(x))
+        return buffer.copy_(plain(x, ids))
+
+    return {"rotate": rotate}
+
+
+@exhibit("positions one on for the next layer", "position-ids-overwritten", layout="half")
+def _():
+    def rotate(x, ids):
+        rotated = plain(x, ids)
+        ids += 1
+        return rotated
+
+    return {"rotate": rotate}
+
+
 @exhibit("table wraps around at 2048", "positions-wrap-around")
 def _():
     return {"rotate": lambda x, ids: plain(x, ids % 2048)}
+
+
+@exhibit("positions that may not fall (packed rows)", "packed-rows-wrong", layout="half")
+def _():
+    return {"rotate": lambda x, ids: plain(x, ids.cummax(dim=-1).values)}
+
+
+@exhibit("the first token's position for single tokens", "one-token-rows-wrong", layout="half")
+def _():
+    return {"rotate": lambda x, ids: plain(x, ids if ids.shape[-1] > 1 else ids.flatten()[:1])}
+
+
+@exhibit("more rows than four at the positions of the first", "batch-rows-mixed", layout="half")
+def _():
+    def rotate(x, ids):
+        if ids.dim() == 2:
+            ids = torch.cat((ids[:4], ids[:1].expand(max(0, len(ids) - 4), -1)))
+        return plain(x, ids)
+
+    return {"rotate": rotate}
+
+
+@exhibit("tables that land on the heads where rows are as many", "batch-rows-mixed")
+def _():
+    def rotate(x, ids):
+        if ids.dim() == 1 or x.shape[0] != x.shape[1]:
+            return plain(x, ids)
+        return plain(x.transpose(0, 1), ids).transpose(0, 1)
+
+    return {"rotate": rotate}
+
+
+@exhibit("a row left out of each block of 1000", "single-positions-wrong", layout="half")
+def _():
+    angles = torch.arange(8192)[:, None] * PLAIN
+    angles[999::1000] = 0
+    return {"rotate": lambda x, ids: turn(x, angles[ids], "half")}
+
+
+@exhibit("dynamic NTK that stays grown (transformers 27227)", "frequencies-stay-grown")
+def _():
+    longest = 2048
+
+    def rotate(x, ids):
+        nonlocal longest
+        longest = max(longest, int(ids.max()) + 1)
+        base = 10_000.0 * (4 * longest / 2048 - 3) ** (64 / 62)
+        return plain(x, ids, inv_freq(64, base))
+
+    return {"rotate": rotate}

@@ -69,3 +69,44 @@ def _():
 @exhibit("k off by one", "off-by-one", layout="half")
 def _():
     return {"rotate": (plain, lambda x, ids: plain(x, ids + 1))}
+
+
+def cut(x, ids, turning):
+    parts = list(x.chunk(2, dim=-1))
+    parts[turning] = plain(parts[turning], ids, inv_freq(DIM // 2))
+    return torch.cat(parts, dim=-1)
+
+
+@exhibit("q is (rope, nope) and k (nope, rope)", "q-and-k-dimensions-differ", layout="half")
+def _():
+    return {"rotate": (lambda x, ids: cut(x, ids, 0), lambda x, ids: cut(x, ids, 1))}
+
+
+def joined(x, ids, order):
+    x = plain(x, ids, layout="interleaved")
+    return torch.cat([x[..., first::2] for first in order], dim=-1)
+
+
+@exhibit("q joins (even, odd) and k (odd, even)", "q-and-k-orders-differ", layout="interleaved")
+def _():
+    return {
+        "rotate": (lambda x, ids: joined(x, ids, (0, 1)), lambda x, ids: joined(x, ids, (1, 0)))
+    }
+
+
+def slow_still(x, ids):
+    return plain(x, ids, PLAIN.where(torch.arange(DIM // 2) < 8, 0))
+
+
+@exhibit("p-RoPE, q and k", base=10_000, notes=("slow-pairs-stand-still",))
+def _():
+    return {"rotate": (slow_still, slow_still)}
+
+
+def in_turns(x, ids):
+    return plain(x, ids, PLAIN * torch.tensor([1, -1]).repeat(DIM // 4))
+
+
+@exhibit("every other pair turns back, q and k", notes=("mixed-directions",))
+def _():
+    return {"rotate": (in_turns, in_turns)}

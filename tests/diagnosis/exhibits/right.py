@@ -137,6 +137,22 @@ def _():
     return {"rotate": lambda x, ids: plain(x, ids, frequencies)}
 
 
+@exhibit("the first pairs stand still", base=10_000, notes=("fast-pairs-stand-still",))
+def _():
+    speeds = PLAIN.where(torch.arange(32) >= 8, 0)
+    return {"rotate": lambda x, ids: plain(x, ids, speeds), "inv_freq": speeds}
+
+
+@exhibit("p-RoPE, one pair stands still", base=10_000, notes=("slow-pairs-stand-still",))
+def _():
+    return {"rotate": lambda x, ids: plain(x, ids, PLAIN.where(torch.arange(32) < 31, 0))}
+
+
+@exhibit("a factor of 1 / sqrt(2)", layout="half", base=10_000, notes=("attention-factor",))
+def _():
+    return {"rotate": lambda x, ids: plain(x, ids, factor=0.5**0.5)}
+
+
 @exhibit("nanochat, clockwise", layout="half", notes=("clockwise",), direction=-1)
 def _():
     nanochat = modeling("nanochat")
@@ -234,6 +250,19 @@ def _():
     return {"rotate": rotate}
 
 
+@exhibit("numbers its tokens itself", base=10_000, notes=("counts-itself",))
+def _():
+    return {"rotate": lambda x: plain(x, torch.arange(x.shape[-2]))}
+
+
+@exhibit("numbers the tokens of q and k itself", base=10_000, notes=("counts-itself",))
+def _():
+    def rotate(q, k):
+        return tuple(plain(x, torch.arange(x.shape[-2])) for x in (q, k))
+
+    return {"rotate": rotate}
+
+
 @exhibit("rows of positions only", base=10_000)
 def _():
     def rotate(x, ids):
@@ -255,3 +284,83 @@ def _():
         return plain(x, ids)
 
     return {"rotate": rotate}
+
+
+@exhibit("exponents over the whole head", layout="half", notes=("frequencies-of-the-whole-head",))
+def _():
+    return {"rotate": lambda x, ids: plain(x, ids, inv_freq(DIM, 1e6)[:8])}
+
+
+@exhibit("for inference alone", base=10_000, notes=("no-gradient",))
+def _():
+    return {"rotate": lambda x, ids: plain(x.detach(), ids)}
+
+
+@exhibit("contiguous vectors only", base=10_000, notes=("strides-refused",))
+def _():
+    return {"rotate": lambda x, ids: plain(x.view(-1).view(x.shape), ids)}
+
+
+@exhibit("Meta's start_pos", layout="interleaved", notes=("contiguous-positions-only",))
+def _():
+    angles = torch.outer(torch.arange(8192.0), PLAIN.float())
+    table = torch.polar(torch.ones_like(angles), angles)
+
+    def rotate(x, position_ids):
+        start = int(position_ids.flatten()[0])
+        pairs = torch.view_as_complex(x.float().reshape(*x.shape[:-1], -1, 2))
+        turned = pairs * table[start : start + x.shape[-2]]
+        return torch.view_as_real(turned).flatten(-2).type_as(x)
+
+    return {"rotate": rotate}
+
+
+@exhibit("an offset, ropelib", base=10_000, notes=("contiguous-positions-only",))
+def _():
+    module = RotaryEmbedding(DIM, layout="half")
+    return {"rotate": lambda x, ids: module(x, x, offset=int(ids.flatten()[0]))[0]}
+
+
+@exhibit("an offset that gaps are refused for", notes=("contiguous-positions-only",))
+def _():
+    def rotate(x, ids):
+        assert (ids.diff() == 1).all(), "positions must follow each other"
+        return plain(x, ids)
+
+    return {"rotate": rotate}
+
+
+@exhibit(
+    "an offset, dynamic NTK", notes=("contiguous-positions-only", "frequencies-depend-on-length")
+)
+def _():
+    def rotate(x, ids):
+        base = 10_000.0 * max(1.0, x.shape[2] / 2048)
+        ids = ids.flatten()[0] + torch.arange(x.shape[2])
+        return plain(x, ids, inv_freq(DIM, base))
+
+    return {"rotate": rotate}
+
+
+@exhibit("Phi, half of each head", layout="half", notes=("takes-the-rotated-part",), head_dim=32)
+def _():
+    phi = modeling("phi")
+    config = phi.PhiConfig(hidden_size=4 * DIM, num_attention_heads=4)
+    return {"rotate": from_tables(phi.apply_rotary_pos_emb, phi.PhiRotaryEmbedding(config))}
+
+
+@exhibit("Persimmon, half of each head", layout="half", notes=("takes-the-rotated-part",))
+def _():
+    persimmon = modeling("persimmon")
+    config = persimmon.PersimmonConfig(hidden_size=4 * DIM, num_attention_heads=4)
+    tables = persimmon.PersimmonRotaryEmbedding(config)
+    return {"rotate": from_tables(persimmon.apply_rotary_pos_emb, tables)}
+
+
+@exhibit("StableLM, 20 of 80", notes=("takes-the-rotated-part",), head_dim=20)
+def _():
+    stablelm = modeling("stablelm")
+    config = stablelm.StableLmConfig(hidden_size=4 * 80, num_attention_heads=4)
+    tables = stablelm.StableLmRotaryEmbedding(config)
+    rotate = from_tables(stablelm.apply_rotary_pos_emb, tables)
+    return {"rotate": rotate, "head_dim": 80, "inv_freq": inv_freq(20)}

@@ -1,0 +1,89 @@
+"""The codes of bugs that show only in calls of many rows, heads and tokens, or in training."""
+
+CROWDED = {
+    "tokens-mixed": (
+        "Among many tokens some come out as others should.",
+        "a tile read one token off, or an order of tokens that is not undone",
+        "Write each token where it was read, and undo what reorders a sequence.",
+    ),
+    "order-of-positions-ignored": (
+        "Where positions of a call do not rise, tokens get those of others.",
+        "position_ids that are sorted or taken to rise",
+        "Look tables up by position_ids as they come.",
+    ),
+    "repeated-positions-moved": (
+        "Two tokens at one position are not turned alike.",
+        "positions counted on from the first, or made unique",
+        "Look tables up by position_ids as they come; trees of drafts repeat them.",
+    ),
+    "table-grown-by-the-last-token": (
+        "Far positions are wrong in a call that ends with a near one.",
+        "a table as long as the last of position_ids asks for",
+        "Grow it to position_ids.max() + 1.",
+    ),
+    "table-grown-by-the-first-row": (
+        "Far positions are wrong in every row but the first.",
+        "a table as long as position_ids[0] asks for",
+        "Grow it to position_ids.max() + 1, over all rows.",
+    ),
+    "far-rows-wrong": (
+        "Far positions are wrong with position_ids (batch, seq_len) alone.",
+        "a path for rows that rounds or clamps positions",
+        "Keep positions integers, and use one table for both shapes.",
+    ),
+    "row-of-one-ignored": (
+        "position_ids of shape (1, seq_len) are not followed.",
+        "a path for one row that counts tokens, or rows that are not broadcast",
+        "Expand position_ids to the batch.",
+    ),
+    "batch-taken-for-tokens": (
+        "Wrong where a batch has as many rows as tokens.",
+        "position_ids transposed by their shape",
+        "Fix the order of axes, and ask no lengths for it.",
+    ),
+    "square-tables-transposed": (
+        "Wrong where there are as many tokens as pairs or dimensions.",
+        "tables whose axes are told by their lengths",
+        "Fix the order of axes, and ask no lengths for it.",
+    ),
+    "many-rows-wrong": (
+        "In large batches some rows are wrong.",
+        "a kernel launched over a fixed number of rows",
+        "Launch over as many rows as there are.",
+    ),
+    "tables-of-an-earlier-call": (
+        "Rows are turned by the positions of an earlier call of the same shape.",
+        "tables kept by the shape of position_ids",
+        "Keep them by their values, or look them up anew.",
+    ),
+    "strided-ids-misread": (
+        "position_ids that are a slice or an expanded row are misread.",
+        "a kernel that reads them as contiguous",
+        "Hand it their strides, or call contiguous() before it.",
+    ),
+    "crowded-call-differs": (
+        "Random vectors in one large call are turned otherwise than one by one.",
+        "a path for large calls, or for two conditions at once",
+        "Compare it with the parts of the call, half by half.",
+    ),
+    "training-forward-differs": (
+        "Where a gradient is asked for, results are others.",
+        "a path for training with tables of its own",
+        "Share tables and positions between both paths.",
+    ),
+    "gradient-overwrites-its-input": (
+        "The gradient that comes in is overwritten.",
+        "a backward in place",
+        "Write into a new tensor: autograd may hand the same one to others.",
+    ),
+    "gradient-wrong-far": (
+        "The gradient of many tokens, or at far positions, is wrong.",
+        "a backward with a table or number of tokens of its own",
+        "Save what the forward used, and turn back by that.",
+    ),
+    "gradient-of-another-call": (
+        "The gradient is turned back by the positions of the call that came last.",
+        "positions or tables kept in common",
+        "Save them in the context of each call.",
+    ),
+}

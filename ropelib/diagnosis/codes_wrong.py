@@ -1,0 +1,395 @@
+"""Every code of a bug: what it says, what usually lies behind it, how it is mended."""
+
+from ropelib.diagnosis.codes_compared import COMPARED
+from ropelib.diagnosis.codes_crowded import CROWDED
+
+WRONG = {
+    # Nothing that can be measured
+    "call-raises": (
+        "An ordinary call raises.",
+        "an argument of another kind or shape than it is written for",
+        "Adapt it: from_tables, from_module, from_offset and others.",
+    ),
+    "call-hangs": (
+        "A call does not come back.",
+        "a loop that never ends, a lock, another process that is waited for",
+        "Let it rotate alone in one process, or allow a slow one more: timeout=.",
+    ),
+    "shape-not-kept": (
+        "The result has another shape than x.",
+        "an axis that is moved, merged or broadcast on the way out",
+        "Return x's own shape.",
+    ),
+    "not-finite": (
+        "The result holds infinities, or no numbers.",
+        "a division by zero, or memory that nobody has written",
+        "Write every element; divide by nothing that can be 0.",
+    ),
+    "device-not-kept": (
+        "The result lies on another device than x.",
+        "a table, or a copy, that is made on a device by name",
+        "Make tables where x is: device=x.device.",
+    ),
+    # Results
+    "not-deterministic": (
+        "The same call gives different results.",
+        "dropout, noise, or a state that calls change",
+        "Take the randomness out, or make the state an argument.",
+    ),
+    "heads-differ": (
+        "Heads are turned differently.",
+        "tables with an axis of heads, or a slice that rotates some heads only",
+        "Give all heads the same cos and sin, unsqueezed before the axis of tokens.",
+    ),
+    "heads-mixed": (
+        "A head comes out otherwise beside others than alone.",
+        "a kernel for blocks of heads, or with q's number of heads for k",
+        "Take the number of heads and the strides of each tensor from itself.",
+    ),
+    "rotates-by-head": (
+        "The head decides the angle where the token should.",
+        "tables that lack an axis for the heads",
+        "Unsqueeze cos and sin at the axis of the heads.",
+    ),
+    "takes-sequence-first": (
+        "It is right for x of shape (batch, seq_len, num_heads, head_dim).",
+        "a function for the other order of axes",
+        "Transpose x before and after, or wrap it in seq_first to have it judged.",
+    ),
+    "adds-a-vector": (
+        "A vector of zeros does not stay zero.",
+        "an additive encoding, or a bias after the rotation",
+        "Multiply pairs by cos and sin; add nothing.",
+    ),
+    "not-linear": (
+        "The result for a sum of vectors is not the sum of the results.",
+        "a normalization inside the rotation",
+        "Normalize q and k before the rotation.",
+    ),
+    "does-not-rotate": (
+        "Every position gives the same result.",
+        "the rotated tensor is dropped, or all angles are zero",
+        "Return the rotated tensor, and fill inv_freq.",
+    ),
+    "norm-not-kept": (
+        "Lengths change with the position, or pairs are scaled differently.",
+        "cos and sin of different angles in one pair, or another factor moved in",
+        "Take cos and sin of one pair from one angle, and scale scores, not vectors.",
+    ),
+    # Pairs
+    "factor-changes-midway": (
+        "From some position on vectors have another length.",
+        "a table grown without its factor (mscale)",
+        "Grow it with the factor that it was made with.",
+    ),
+    "not-pairwise": (
+        "Dimensions do not turn in pairs.",
+        "another encoding, or two layouts in one rotation",
+        "Build the rotated copy in the same layout as cos and sin.",
+    ),
+    "minus-sign-missing": (
+        "Both dimensions of a pair take the other with the same sign.",
+        "a rotated copy (b, a)",
+        "Make it (-b, a).",
+    ),
+    "half-angles-on-interleaved-pairs": (
+        "Pairs are neighbors, and angles are tiled as for halves.",
+        "torch.cat of the angles beside a rotated copy of neighbors",
+        "Repeat each angle with repeat_interleave(2).",
+    ),
+    "interleaved-angles-on-half-pairs": (
+        "Pairs are halves, and angles are repeated as for neighbors.",
+        "repeat_interleave beside rotate_half",
+        "Tile the angles: torch.cat((angles, angles), dim=-1).",
+    ),
+    "angles-differ-within-pairs": (
+        "The two dimensions of a pair turn by different angles.",
+        "cos and sin in another order than the pairs",
+        "Arrange cos and sin as the rotated copy is arranged.",
+    ),
+    "tables-half-width": (
+        "cos and sin have one entry for each pair, and x two.",
+        "the formula with d/2 entries, taken literally",
+        "Repeat each entry as the layout asks.",
+    ),
+    "last-pair-not-rotated": (
+        "The slowest pair stands still while all others turn.",
+        "a loop or slice that ends one pair early",
+        "Count pairs from 0 to d/2 - 1, both included.",
+    ),
+    "sin-and-cos-swapped": (
+        "Position 0 is turned by a quarter, and later ones back from there.",
+        "tables handed over as (sin, cos)",
+        "Exchange the two arguments.",
+    ),
+    "sine-is-zero": (
+        "Only the cosine is there: dimensions never meet their partners.",
+        "a table of sin, or a rotated copy, that is zero or lost",
+        "Add the rotated copy times sin.",
+    ),
+    "sine-partly-zero": (
+        "Some dimensions have their cosine and no sine.",
+        "a table of sin that is filled, or read, for some of the pairs",
+        "Fill sin as cos is filled.",
+    ),
+    "rest-not-kept": (
+        "Dimensions that do not turn come out as zeros, or scaled.",
+        "a result made by zeros_like, of which the turning part alone is written",
+        "Join the turned part and the rest of x, as it is.",
+    ),
+    "sines-of-other-pairs": (
+        "Each pair has its own cosine and another pair's sine.",
+        "sine read from where a padded or wider table would have it",
+        "Split the table at its real width.",
+    ),
+    # Frequencies
+    "exponents-from-a-half": (
+        "Pairs are counted half a step late.",
+        "the exponent (2i - 1)/d for pairs counted from 1",
+        "Take 2(i - 1)/d, or 2i/d with i from 0.",
+    ),
+    "frequencies-unfilled": (
+        "Frequencies are zero between others, repeated, or in no order.",
+        "a buffer that was made on the meta device and never filled",
+        "Compute inv_freq after to_empty(), and check that inv_freq[0] is 1.",
+    ),
+    "base-beyond-sense": (
+        "The base is above 1e15, or hardly above 1.",
+        "exponents without their denominator, or an integer division in them",
+        "Write base ** -(2 * i / d), with the division inside and of floats.",
+    ),
+    "angles-in-degrees": (
+        "All frequencies are divided by 57.2958.",
+        "angles in radians taken for degrees",
+        "Hand angles to cos and sin as they are.",
+    ),
+    "exponents-from-one": (
+        "Pairs are counted from 1: each turns as the next should.",
+        "a formula with i = 1 .. d/2, taken literally",
+        "Use the exponent 2i/d with i from 0.",
+    ),
+    "inverted-ramp": (
+        "YaRN's blend is upside down: fast pairs are slowed, slow ones left.",
+        "ramp where 1 - ramp is meant",
+        "Keep what turns often within the training length; divide the rest.",
+    ),
+    "frequencies-in-bfloat16": (
+        "Frequencies are rounded to 8 significant bits.",
+        "model.bfloat16() takes inv_freq along",
+        "Keep inv_freq in float32, or compute it anew after the cast.",
+    ),
+    "frequencies-in-float16": (
+        "Frequencies are rounded to 11 significant bits.",
+        "model.half() takes inv_freq along",
+        "Keep inv_freq in float32, or compute it anew after the cast.",
+    ),
+    "frequencies-in-tf32": (
+        "Frequencies are rounded to 11 significant bits.",
+        "a matrix product in TF32",
+        "Multiply positions and frequencies elementwise.",
+    ),
+    # Positions and angles
+    "position-ids-ignored": (
+        "Tokens are turned by their slot, whatever position_ids say.",
+        "arange(seq_len) inside",
+        "Look angles up by position_ids.",
+    ),
+    "positions-restart": (
+        "Positions are counted from the first of each call.",
+        "position_ids - position_ids[0], or an offset that is dropped",
+        "Hand the offset on.",
+    ),
+    "off-by-one": (
+        "Every position is shifted by one.",
+        "positions counted from 1, or taken after the new token was counted",
+        "Let the first token be 0.",
+    ),
+    "positions-shifted": (
+        "Every position is shifted by the same number.",
+        "an offset added twice, or one of another sequence",
+        "Let the first token be 0.",
+    ),
+    "turned-at-position-0": (
+        "Position 0 is turned, and no shift explains it.",
+        "an angle added to all",
+        "Make angles the position times the frequency, and no more.",
+    ),
+    "not-relative": (
+        "A score depends on where two tokens stand, not only on their distance.",
+        "angles that are not proportional to the position",
+        "Make angles the position times the frequency.",
+    ),
+    "axis-ignored": (
+        "A step along one of several axes turns nothing.",
+        "position_ids[0], or positions of text for an image",
+        "Hand all axes on, and let each turn its own pairs.",
+    ),
+    "axes-summed": (
+        "All pairs follow one sum of the axes.",
+        "row * width + column in place of row and column",
+        "Let each axis turn its own pairs.",
+    ),
+    "text-turned-otherwise": (
+        "Where all axes agree a token is turned otherwise than its axes turn it.",
+        "a path of its own for text",
+        "Rotate text by the same sections and frequencies.",
+    ),
+    "angles-drift": (
+        "From some position on angles are not the position times the frequency.",
+        "angles summed step by step, or a table that goes on with other frequencies",
+        "Compute each angle from its position, with the frequencies in use.",
+    ),
+    "frequencies-change-midway": (
+        "From some position on frequencies are others.",
+        "a table grown without the scaling",
+        "Grow it with the frequencies that it was made with.",
+    ),
+    "positions-clamped": (
+        "All positions from some length on are turned alike.",
+        "a table that ends there, indexed with a clamp",
+        "Grow the table, or compute angles as needed.",
+    ),
+    "positions-wrap-around": (
+        "Positions begin again at 0 from some length on.",
+        "positions modulo the length of a table",
+        "Grow the table, or compute angles as needed.",
+    ),
+    "positions-in-bfloat16": (
+        "Positions are rounded: from 257 on neighbors coincide.",
+        "arange or position_ids in the dtype of x",
+        "Keep positions integers until they are multiplied in float32.",
+    ),
+    "positions-in-float16": (
+        "Positions are rounded: from 2049 on neighbors coincide.",
+        "positions in the dtype of x",
+        "Keep positions integers until they are multiplied in float32.",
+    ),
+    "positions-in-tf32": (
+        "Positions are rounded: from 2049 on neighbors coincide.",
+        "a matrix product in TF32",
+        "Multiply positions and frequencies elementwise.",
+    ),
+    "angles-in-bfloat16": (
+        "Angles are rounded to 8 significant bits.",
+        "positions, frequencies and product in the dtype of a model",
+        "Make angles in float32, and cast cos and sin.",
+    ),
+    "angles-in-float16": (
+        "Angles are rounded to 11 significant bits.",
+        "positions, frequencies and product in the dtype of a model",
+        "Make angles in float32, and cast cos and sin.",
+    ),
+    # Batches, decoding, memory, training
+    "batch-rows-share-positions": (
+        "All rows of a batch are turned by the positions of the first.",
+        "position_ids[0], or tables without a batch axis",
+        "Look tables up by all of position_ids.",
+    ),
+    "batch-rows-mixed": (
+        "A row is turned otherwise in a batch than alone.",
+        "an axis of the tables that broadcasts against heads or batch",
+        "Shape tables (batch, 1, seq_len, num_pairs).",
+    ),
+    "packed-rows-wrong": (
+        "A second document in a row is turned otherwise than alone.",
+        "positions taken to rise, or a slice in place of a look-up",
+        "Index tables by position_ids.",
+    ),
+    "one-token-rows-wrong": (
+        "In a batch of single tokens rows are zero or wrong.",
+        "a kernel that takes tokens for rows, or a fast path for one token",
+        "Launch over rows times tokens, and test a batch of one token each.",
+    ),
+    "decode-restarts-at-zero": (
+        "A token that comes alone is turned as if at position 0.",
+        "arange over the tokens of the step",
+        "Add the length of the cache.",
+    ),
+    "decode-off-by-one": (
+        "A token that comes alone stands one too early or too late.",
+        "the length of the cache taken before, or after, the token is in it",
+        "The first token after n cached ones is at position n.",
+    ),
+    "decode-forgets-the-prompt": (
+        "Decoding counts from its own first step.",
+        "the length of the prompt not added",
+        "Add the length of the cache.",
+    ),
+    "decode-differs": (
+        "A sequence in chunks is turned otherwise than in one pass.",
+        "positions or tables of a step that are not those of the full pass",
+        "Compare the two step by step, and share the code.",
+    ),
+    "cached-keys-keep-old-frequencies": (
+        "Frequencies change with the length, and cached keys keep the old ones.",
+        "dynamic NTK or LongRoPE with rotated keys in the cache",
+        "Fix the length, cache keys before the rotation, or rotate them again.",
+    ),
+    "frequencies-stay-grown": (
+        "A short call after a long one is turned otherwise than before it.",
+        "dynamic NTK whose base is scaled up and not back",
+        "Compute frequencies from the length of each call, or reset them.",
+    ),
+    "single-positions-wrong": (
+        "Single positions are turned otherwise than their neighbors.",
+        "a table filled in blocks, with a row left out",
+        "Fill the table in one expression, and compare it with angles computed anew.",
+    ),
+    "half-precision-differs": (
+        "Vectors of half precision are rotated otherwise, by more than rounding.",
+        "a fast path that lacks the factor, the rows or the layout",
+        "Test the path that is used: in its dtype, with rows and single tokens.",
+    ),
+    "result-overwritten": (
+        "Each call returns the same memory.",
+        "one output buffer that is kept",
+        "Return a tensor of its own, or clone it where it is kept.",
+    ),
+    "position-ids-overwritten": (
+        "position_ids are changed by the call.",
+        "an operation in place",
+        "Write position_ids + offset, not +=.",
+    ),
+    "position-0-lost": (
+        "Position 0 is turned as another, and all others are right.",
+        "clamp(min=1), or 0 taken for padding",
+        "Let 0 be a position like all others.",
+    ),
+    "strides-ignored": (
+        "The same values in another order of memory give another result.",
+        "a kernel that reads x, or the gradient, as contiguous",
+        "Hand it the strides, or call contiguous() before it.",
+    ),
+    "grouped-queries-wrong": (
+        "With fewer heads of k than of q results are others.",
+        "the number of heads or stride of one taken for the other",
+        "Take both from each tensor itself.",
+    ),
+    "wrong-at-other-widths": (
+        "Vectors of another width are taken and not rotated rightly.",
+        "a width padded to a power of two, or one written into the code",
+        "Use the real width, or refuse others.",
+    ),
+    "gradient-rotates-forward": (
+        "The gradient is turned forward once more.",
+        "a backward that calls the forward",
+        "Use -sin in the backward.",
+    ),
+    "tables-stay-rounded": (
+        "After a call in half precision float32 is rotated otherwise.",
+        "tables, or frequencies, that are cast and kept",
+        "Cast what is used, and keep what is made.",
+    ),
+    "large-values-changed": (
+        "Large vectors are turned otherwise than small ones.",
+        "a clamp, or a dtype of few bits inside",
+        "Rotate in the dtype of x, or in float32.",
+    ),
+    "gradient-wrong": (
+        "The gradient is not that of the rotation.",
+        "a backward written by hand",
+        "Rotate by minus the angle and keep the factor; test with gradcheck.",
+    ),
+    **CROWDED,
+    **COMPARED,
+}

@@ -1,0 +1,123 @@
+"""Rules about what is asked otherwise: in half precision, after a long call, at every position."""
+
+import torch
+from torch import Tensor
+
+from ropelib.diagnosis.crowded import half_is_well
+from ropelib.diagnosis.measured import Measured
+from ropelib.diagnosis.probes import CallError
+from ropelib.diagnosis.report import Finding, wrong
+from ropelib.diagnosis.tensors import SAME, gap, random
+
+_ROUNDED = 2.0**-5  # of the largest entry: what tables and sums in bfloat16 leave
+_LARGE = 1024.0  # times vectors of entries of about 1, exactly
+_FACTOR = 2.0**-7  # of a factor, over many entries
+
+
+def stays_grown(m: Measured) -> Finding | None:
+    """A short call must give the same before a long one and after it."""
+    if gap(m.fresh, m.short_call()) > SAME:
+        return wrong(
+            "frequencies-stay-grown",
+            "A short call after a long one is turned otherwise than the same call before it: what "
+            "the long one asked for stays.",
+            "dynamic NTK or LongRoPE whose base is scaled up and not back, or a table that is made "
+            "anew with other frequencies",
+            since=0,
+            largest_difference=gap(m.fresh, m.short_call()),
+            longest_position_between=int(m.far.positions[-1]),
+        )
+
+
+def every_position(m: Measured) -> Finding | None:
+    """One vector at all positions: its score with itself one on must not jump."""
+    x = m.full[0, 0].double()
+    scores = (x[1:] * x[:-1]).sum(-1) / (x[0] ** 2).sum()
+    jumps = scores.diff().abs() > 0.02 + 1e-6 * m.limit
+    if bool(jumps.any()):
+        first = int(jumps.nonzero()[0]) + 2
+        return wrong(
+            "single-positions-wrong",
+            f"Around position {first} a vector is turned otherwise than neighbors tell, and not "
+            "everywhere after it.",
+            "a table filled in blocks, of which a row is left out or written twice",
+            since=first,
+            jumps=int(jumps.sum()),
+            largest=float(scores.diff().abs().max()),
+        )
+
+
+def half_precision(m: Measured) -> Finding | None:
+    """The same calls in half precision: rows, single tokens, and the factor."""
+    dtypes = (torch.float16,) if half_is_well(m) else (torch.bfloat16, torch.float16)
+    return next(filter(None, (_in_half(m, dtype) for dtype in dtypes)), None)
+
+
+def _in_half(m: Measured, dtype: torch.dtype) -> Finding | None:
+    rows, name_of_dtype = m.obeys == "all", str(dtype)[6:]
+    some = torch.tensor([[3, 4, 5, 6, 7], [0, 1, 2, 3, 4], [4, 5, 6, 7, 8]])
+    calls = {
+        "rows of a batch": (random(3, 2, 5, m.head_dim), some if rows else some[0]),
+        "single tokens": (random(3, 2, 1, m.head_dim), some[:, -1:] if rows else some[0, -1:]),
+    }
+    for name, (x, ids) in calls.items():
+        x = x.to(dtype)
+        try:
+            low = m.probe(x, ids).double()
+        except (TypeError, CallError):  # a note says so
+            continue
+        exact = m.applied(x, ids)
+        if gap(low, exact) > _ROUNDED * float(exact.abs().max()):
+            if m.differs(m.probe(x.float(), ids), x, ids).any():
+                return None  # so is float32: other rules say so
+            return otherwise(name_of_dtype, name, gap(low, exact))
+        factor = float((low * exact).sum() / (exact * exact).sum())
+        if abs(factor - 1) > _FACTOR:
+            where = f"{name}, by a factor of {factor:.4g}"
+            return otherwise(name_of_dtype, where, gap(low, exact))
+    return None
+
+
+def large_and_late(m: Measured) -> Finding | None:
+    """Vectors a thousand times as long turn alike, after calls in half precision too."""
+    x, ids = _LARGE * random(1, 1, 1, m.head_dim).expand(1, 2, 9, -1), range(9)
+    if gap(m.fresh, m.probe(x, ids) / _LARGE) < 1e-4:
+        return None
+    change = gap(m.fresh, m.short_call())
+    if change > 1e-4:
+        return wrong(
+            "tables-stay-rounded",
+            "A call in float32 gives another result after calls in half precision than before.",
+            "tables, or inv_freq, that are cast to the dtype of x and kept",
+            largest_difference=change,
+        )
+    if gap(m.fresh, m.probe(x, ids) / _LARGE) > SAME:
+        return wrong(
+            "large-values-changed",
+            f"Vectors {_LARGE:g} times as long as usual are turned otherwise: what comes out is "
+            "cut off, or rounded to a grid.",
+            "a clamp, or a dtype of few bits inside",
+            largest_entry=float(x.abs().max()),
+        )
+    return None
+
+
+def otherwise(dtype: str, where: str, difference: float) -> Finding:
+    """Return the finding that vectors of a half precision are rotated otherwise."""
+    return wrong(
+        "half-precision-differs",
+        f"Vectors of {dtype} are rotated otherwise than the same vectors of float32, by more than "
+        f"rounding ({where}).",
+        "a fast path or kernel for half precision that lacks the factor, the rows of position_ids, "
+        "or the layout of the other one",
+        largest_difference=difference,
+    )
+
+
+def at_near_positions(m: Measured, matrices: Tensor, dtype: torch.dtype) -> Finding | None:
+    """Compare the first positions, where no rounding of positions or frequencies shows yet."""
+    count = min(9, len(matrices), len(m.near.matrices))
+    difference = gap(matrices[:count], m.near.matrices[:count])
+    if difference > 0.1 * float(m.scale.mean()):
+        return otherwise(str(dtype)[6:], f"at positions 0 to {count - 1}", difference)
+    return None

@@ -1,0 +1,194 @@
+"""The rule on frequencies that nobody chose: a buffer of them that was never filled."""
+
+import math
+from itertools import pairwise
+
+import torch
+from torch import Tensor
+
+from ropelib.diagnosis.fit import Fit, is_round
+from ropelib.diagnosis.measured import Measured
+from ropelib.diagnosis.precision import lost_precision
+from ropelib.diagnosis.report import Finding, wrong
+
+_EQUAL = 1e-5  # relative difference below which two frequencies are one
+_LARGEST_BASE, _SMALLEST_BASE = 1e15, 1.5  # of a series that somebody chose
+_LARGEST_STEP = 1e3  # by which one pair is slower than the one before
+_MOST_AXES = 4  # series side by side: time, height and width of images, and one to spare
+
+
+def unfilled(m: Measured) -> Finding | None:
+    """Frequencies that are zero between others, repeated, or in no order."""
+    slots = _slots(m)
+    if slots is None or (m.axes and m.axes.of_pairs is None):  # of mixed axes text has the sums
+        return None
+    speeds = m.speeds[: m.num_pairs]
+    reason = _lone(m, slots) or _gaps(slots, speeds) or _repeats(speeds) or _disorder(m, speeds)
+    if not reason:
+        return None
+    explained = lost_precision(m)
+    if explained and explained.code != "angles-drift":  # a short table, say, which starts anew
+        return explained
+    return wrong(
+        "frequencies-unfilled",
+        f"{reason}: few choose such frequencies (expected= says that they are meant), and memory "
+        "that was never written holds them.",
+        "inv_freq is a buffer that is not saved: made on the meta device, given memory by "
+        "to_empty(), and never computed again; compute it after that, and check that "
+        "inv_freq[0] is 1",
+        pairs_that_turn=m.num_pairs,
+        of=m.pairing.width if m.pairing.layout else int(slots[-1]) + 1,
+        first_frequencies=", ".join(f"{float(s):.4g}" for s in speeds[:4]),
+    )
+
+
+def beyond_sense(m: Measured) -> Finding | None:
+    """A geometric series of a base that nobody takes, or of angles in degrees."""
+    fit, width = m.fit, m.pairing.width
+    if not fit.is_geometric or width < 8 or m.num_pairs < 2:
+        return None
+    if abs(fit.factor / math.degrees(1) - 1) < 1e-4:
+        return wrong(
+            "angles-in-degrees",
+            "All frequencies are divided by 57.2958: angles are taken for degrees, and made "
+            "radians once more.",
+            "deg2rad, or a factor of pi / 180, on angles that are radians already",
+            factor=fit.factor,
+        )
+    step = fit.base ** (1 / width)  # from pair to pair
+    if fit.base > _LARGEST_BASE and (m.num_pairs >= 4 or step > _LARGEST_STEP):
+        return wrong(
+            "base-beyond-sense",
+            f"The base is {fit.base:.6g}: all but the first pairs hardly turn.",
+            "exponents without their denominator: base ** 2i, or base ** 2i / d, where base ** (2i "
+            "/ d) is meant",
+            base=fit.base,
+            second_frequency_in_the_first=1 / step,
+        )
+    if 1 - _EQUAL < fit.base < _SMALLEST_BASE and abs(fit.factor - 1) < 1e-4:
+        return wrong(
+            "base-beyond-sense",
+            f"The base is {fit.base:.6g}: all pairs turn at nearly one frequency, 1 rad/token.",
+            "exponents that are all zero, as an integer division 2i // d makes them",
+            base=fit.base,
+        )
+    return None
+
+
+def counted_late(m: Measured) -> Finding | None:
+    """Exponents that are half a step or a step late."""
+    fit, width = m.fit, m.pairing.width
+    if not fit.is_geometric or m.num_pairs < 4 or not is_round(fit.base):
+        return None
+    if is_round(fit.factor):  # few pairs: a linear factor can be such a power of the base
+        return None
+    if abs(fit.factor / fit.base ** (0.5 / width) - 1) < 1e-5 + 4 * m.noise:
+        return wrong(
+            "exponents-from-a-half",
+            f"Pairs are counted half a step late: the first turns by {float(m.turning[0]):.6g} and "
+            "not by 1 rad/token.",
+            "the exponent (2i - 1)/d taken literally for pairs counted from 1; it needs "
+            "2(i - 1)/d, or 2i/d for pairs counted from 0",
+            base=fit.base,
+            factor=fit.factor,
+        )
+    if abs(fit.factor / fit.base ** (1 / width) - 1) < 1e-5 + 4 * m.noise:
+        return wrong(
+            "exponents-from-one",
+            f"Pairs are counted from 1: the first turns by {float(m.turning[0]):.6g} and not by "
+            "1 rad/token, and each as the next one should.",
+            "a formula with i = 1 .. d/2 and the exponent 2i/d, taken literally; it needs "
+            "2(i - 1)/d, or pairs counted from 0",
+            base=fit.base,
+            factor=fit.factor,
+        )
+
+
+def _slots(m: Measured) -> list[int] | None:
+    """Return the number of each turning pair among those that its layout has room for."""
+    firsts = m.dims[: m.num_pairs]
+    distances = {m.partner[a] - a for a in firsts}
+    if len(distances) != 1:
+        return None
+    if distances != {1}:
+        return firsts if max(firsts) < min(distances) + firsts[0] else None
+    return [a // 2 for a in firsts] if len({a % 2 for a in firsts}) == 1 else None
+
+
+def _lone(m: Measured, slots: list[int]) -> str:
+    if len(slots) == 1 and slots[0] == 0 and m.pairing.width >= 8:
+        return f"One pair of {m.pairing.width} turns"
+    return ""
+
+
+def _gaps(slots: list[int], speeds: Tensor) -> str:
+    """Pairs that stand still before or between others, but for those of an axis that is still."""
+    gaps = sorted(set(range(slots[-1])) - set(slots))
+    if not gaps:
+        return ""
+    between = [slot for slot in gaps if slot > slots[0]]
+    line = _line_over(slots, speeds)
+    if between:
+        steps = {b - a for a, b in pairwise(between)}
+        one_step = len(between) >= 3 and len(steps) == 1 and max(steps) <= _MOST_AXES
+        of_an_axis = one_step or len(between) >= len(slots)
+        if line is not None and of_an_axis:
+            return ""
+        return f"Pairs between others stand still, the first of them pair {between[0]}"
+    if line is not None and abs(line) < 1e-3 and 8 * len(gaps) <= len(slots) + 8:
+        return f"The first {len(gaps)} of {slots[-1] + 1} pairs stand still"
+    return ""
+
+
+def _line_over(slots: list[int], speeds: Tensor) -> float | None:
+    """Return the logarithm at slot 0 of the geometric series over `slots`, if it is one."""
+    if len(slots) < 3:
+        return None
+    x, logs = torch.tensor(slots, dtype=torch.float64), speeds.abs().log()
+    x0, y0 = x.mean(), logs.mean()
+    slope = ((x - x0) * (logs - y0)).sum() / ((x - x0) ** 2).sum()
+    start = y0 - slope * x0
+    return float(start) if (logs - start - slope * x).abs().max() < 1e-3 else None
+
+
+def _repeats(speeds: Tensor) -> str:
+    if len(speeds) < 3:
+        return ""
+    ordered = speeds.abs().sort().values
+    new = torch.cat((torch.tensor([True]), ordered.diff() > _EQUAL * ordered[1:]))
+    counts = torch.bincount(new.cumsum(0) - 1)
+    if len(counts) == len(speeds):
+        return ""
+    if len(counts) == 1:
+        return f"All {len(speeds)} pairs turn at one frequency"
+    most = f"{int(counts.max())} pairs of {len(speeds)} turn at one frequency"
+    falls, rises = _falls_and_rises(speeds)
+    if not min(falls, rises):  # one series, with ties: of several axes in turn, or rounded
+        return "" if len(counts) > 2 else most
+    axes = min(falls, rises) + 1  # series side by side, each with a value once
+    return "" if counts.max() <= axes <= _MOST_AXES else most
+
+
+def _falls_and_rises(speeds: Tensor) -> tuple[int, int]:
+    steps = speeds.abs().diff()
+    clear = steps[steps.abs() > _EQUAL * speeds[1:].abs()]
+    return int((clear < 0).sum()), int((clear > 0).sum())
+
+
+def _disorder(m: Measured, speeds: Tensor) -> str:
+    """Frequencies that neither fall nor rise, nor do those of axes that take turns."""
+    count = len(speeds)
+    if m.pairing.layout is None or count < 4:
+        return ""
+    if any(
+        all(min(_falls_and_rises(speeds[i::axes])) == 0 for i in range(axes))
+        for axes in range(1, min(_MOST_AXES, count // 4) + 1)
+    ):
+        return ""
+    if min(_falls_and_rises(speeds)) * 4 < count or min(_falls_and_rises(speeds)) < 2:
+        return ""
+    sane = bool(((speeds.abs() > 1e-6) & (speeds.abs() < math.pi)).all())
+    ordered = Fit.of(speeds.abs().sort(descending=True).values, count, 1e-3)
+    if sane and m.direction and not ordered.is_geometric:
+        return ""  # learned, it may be: all positive, all different, none out of range
+    return "Frequencies neither fall nor rise from pair to pair"

@@ -1,0 +1,376 @@
+"""Positions with several axes: text is measured as ever, and then which axis turns which pair."""
+
+import copy
+import inspect
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby, permutations
+
+import torch
+from torch import Tensor
+
+from ropelib import checks
+from ropelib.axes import axis_of_pairs
+from ropelib.checks import shown
+from ropelib.config.files import loaded
+from ropelib.diagnosis.adapters import keep
+from ropelib.diagnosis.probes import Probe, Rotate, measure, signature_of
+from ropelib.diagnosis.report import Finding, note, wrong
+from ropelib.diagnosis.tensors import wrap
+
+_MOST_AXES = 8
+_ANGLE_ERROR = 0.02  # rad, as at far positions
+_STILL = 1e-7  # rad per step: what no axis turns
+
+
+@dataclass(frozen=True)
+class Axes:
+    """What each axis turns.
+
+    `speeds[axis, pair]` is by what a step along an axis turns a pair, rad; `error` the largest
+    difference between the angle at a place and the sum of what each axis turns.
+    """
+
+    speeds: Tensor
+    error: float
+
+    @property
+    def of_pairs(self) -> tuple[int, ...] | None:
+        """The axis that turns each pair, None where one follows several."""
+        turned = self.speeds.abs() > _STILL + 1e-5 * self.speeds.abs().amax(0)
+        if bool((turned.sum(0) > 1).any()):
+            return None
+        return tuple(turned.int().argmax(0).tolist())
+
+    @property
+    def still(self) -> list[int]:
+        """The axes that turn nothing."""
+        return [axis for axis, row in enumerate(self.speeds) if float(row.abs().max()) < _STILL]
+
+
+def number_of_axes(axes: object) -> int:
+    """Return how many axes are meant by the argument: their number, or the axis of each pair."""
+    if isinstance(axes, (Sequence, Tensor)) and not isinstance(axes, str):
+        each = [int(checks.integer("axes", axis, 0, _MOST_AXES - 1)) for axis in list(axes)]
+        if len(set(each)) < 2:
+            raise ValueError(f"axes must name an axis for each pair, two at least, got {each}")
+        return max(each) + 1
+    return checks.integer("axes", axes, 2, _MOST_AXES)
+
+
+def text_of(rotate: Rotate, count: int, width: int, device: object) -> Rotate:
+    """Return the rotation of text: one position on all axes. `along` it moves one axis alone.
+
+    Args:
+        rotate: takes x and positions `(axes, batch, seq_len)`, `(axes, seq_len)`, `(batch, seq_len,
+            axes)`, `(seq_len, axes)` or one tensor for each axis: the first that works is taken.
+        count: how many axes.
+        width: of the vectors.
+        device: where they lie.
+
+    Returns:
+        A rotation that takes `(x, position_ids)`.
+
+    Example:
+        >>> from ropelib import apply_rotary
+        >>> from ropelib.axes import axial_cos_sin, axial_inv_freq
+        >>> def rotate(x, ids):
+        ...     tables = axial_cos_sin(ids, axial_inv_freq(64, 2), sections=[16, 16])
+        ...     return apply_rotary(x, *tables, layout="half")
+        >>> x = torch.ones(1, 3, 5, 64)
+        >>> text_of(rotate, 2, 64, "cpu")(x, torch.arange(5)).shape
+        torch.Size([1, 3, 5, 64])
+    """
+    if not callable(rotate):
+        return rotate
+    call = _form_of(rotate, count, width, device)
+
+    def text(x: Tensor, position_ids: Tensor, **options) -> Tensor:
+        rows = position_ids.expand(len(x), -1)
+        return call(x, rows.expand(count, -1, -1), **options)
+
+    def along(axis: int) -> Rotate:
+        def moved(x: Tensor, position_ids: Tensor) -> Tensor:
+            rows = position_ids.expand(len(x), -1)
+            only = (torch.arange(count, device=rows.device) == axis).to(rows.dtype)
+            return call(x, rows * only[:, None, None])
+
+        return moved
+
+    text.num_axes, text.along = count, along
+    text.at = lambda places: (
+        lambda x, _: call(x, places.to(x.device)[:, None].expand(-1, len(x), -1))
+    )
+    if "other_heads" in _names(rotate):
+        text.__signature__ = inspect.signature(rotate)
+    return keep(text, rotate)
+
+
+def _form_of(rotate: Rotate, count: int, width: int, device: object) -> Callable:
+    """Return how positions `(axes, batch, seq_len)` are handed to it: the first way that works."""
+
+    def by_rows(one_row: Callable) -> Callable:
+        def call(x: Tensor, places: Tensor, **options) -> Tensor:
+            if bool((places == places[:, :1]).all()):
+                return one_row(x, places[:, 0], **options)
+            rows = [one_row(x[b : b + 1], places[:, b], **options) for b in range(len(x))]
+            return torch.cat(rows)
+
+        return call
+
+    ways = [
+        rotate,
+        by_rows(rotate),
+        lambda x, places, **options: rotate(x, places.permute(1, 2, 0), **options),
+        by_rows(lambda x, places, **options: rotate(x, places.T, **options)),
+        lambda x, places, **options: rotate(x, *places, **options),
+        by_rows(lambda x, places, **options: rotate(x, *places, **options)),
+    ]
+    for way in ways:
+        x = torch.ones(1, 3, 5, width, device=device)
+        try:
+            with torch.no_grad():
+                result = way(x, torch.arange(5, device=device).expand(count, 1, -1))
+        except Exception:  # whatever a rotation raises that is called otherwise
+            continue
+        if getattr(result, "shape", None) == (1, 3, 5, width):
+            return way
+    return rotate
+
+
+def _names(rotate: Rotate) -> tuple[str, ...]:
+    try:
+        return tuple(signature_of(rotate).parameters)
+    except ValueError:  # a built-in function
+        return ()
+
+
+def measured_axes(m, speeds_of: Callable) -> Axes | None:
+    """Move one axis at a time, and then all of them; None where there is one axis."""
+    rotate = m.probe.rotate
+    if not hasattr(rotate, "along") or m.obeys != "all" or not m.partner:
+        return None
+    ids = m.near.positions
+
+    def phases(rotation: Rotate) -> Tensor:
+        curves = measure(_through(m.probe, rotation), ids, torch.float32)
+        if m.permutation is not None:
+            curves.matrices = curves.matrices[:, m.permutation]
+        turned = m.phases(curves)[:, : m.num_pairs]
+        return turned - m.start[: m.num_pairs]
+
+    speeds = torch.stack([speeds_of(phases(rotate.along(a)), ids) for a in range(rotate.num_axes)])
+    steps = torch.arange(1, rotate.num_axes + 1)[:, None] * 14 + 3
+    places = ids * steps % int(ids[-1])  # each axis in another order
+    error = wrap(phases(rotate.at(places)) - places.T.double() @ speeds).abs().max()
+    return Axes(speeds, float(error))
+
+
+def _through(probe: Probe, rotation: Rotate) -> Probe:
+    other = copy.copy(probe)
+    other.rotate = rotation
+    return other
+
+
+# Rules
+
+
+def axis_ignored(m) -> Finding | None:
+    """An axis that turns nothing: tokens that differ in it alone cannot be told apart."""
+    if m.axes is None or not m.axes.still:
+        return None
+    turning = [axis for axis in range(len(m.axes.speeds)) if axis not in m.axes.still]
+    rest = f"All pairs follow axis {turning[0]}" if len(turning) == 1 else "Other axes turn all"
+    return wrong(
+        "axis-ignored",
+        f"A step along {_list_of(m.axes.still)} turns nothing. {rest}, so that text, whose axes "
+        "agree, is rotated as ever, and places that differ in the other axis cannot be told apart.",
+        "position_ids[0], or positions of a text where those of the image belong",
+        axes_that_turn_nothing=", ".join(map(str, m.axes.still)),
+    )
+
+
+def axes_disagree(m) -> Finding | None:
+    """The angle at a place must be the sum of what its axes turn; text is such a place."""
+    if m.axes is None:
+        return None
+    speeds = m.speeds[: m.num_pairs]
+    if bool(((m.axes.speeds.sum(0) - speeds).abs() > 1e-3 * speeds.abs().max()).any()):
+        return wrong(
+            "text-turned-otherwise",
+            "Where all axes have one position, as text has, a token is turned otherwise than its "
+            "axes turn it one by one: text and image do not fit in one sequence.",
+            "a path of its own for text, with other frequencies, or sections that overlap",
+            largest_difference=float((m.axes.speeds.sum(0) - speeds).abs().max()),
+        )
+    if m.axes.error > _ANGLE_ERROR + 8 * m.noise:
+        return wrong(
+            "not-relative",
+            "The angle at a place is not the sum of what each of its axes turns, so that scores "
+            "depend on where two places lie, not only on how far apart along each axis.",
+            "axes that are multiplied, or one that is chosen by the other",
+            largest_angle_error=m.axes.error,
+        )
+    return None
+
+
+def axes_summed(m) -> Finding | None:
+    """All pairs follow one sum of the axes."""
+    if m.axes is None or m.axes.of_pairs is not None or m.num_pairs < 4:
+        return None
+    slowest = m.axes.speeds[:, -1]
+    if not float(slowest[-1]):
+        return None
+    ratios = slowest / slowest[-1]  # fast pairs may make more than half a turn in one step
+    if bool(wrap(m.axes.speeds - ratios[:, None] * m.axes.speeds[-1]).abs().max() > _ANGLE_ERROR):
+        return None
+    weights = " + ".join(f"{float(w):.4g} * axis {axis}" for axis, w in enumerate(ratios))
+    return wrong(
+        "axes-summed",
+        f"All pairs follow one sum of the axes, {weights}: places of one sum cannot be told apart.",
+        "the number of a patch, row * width + column, in place of its row and its column",
+    )
+
+
+def sections(m) -> Finding | None:
+    """Say which pairs follow which axis."""
+    if m.axes is None:
+        return None
+    if m.axes.of_pairs is None:
+        return note(
+            "axes-mixed",
+            "Pairs follow several axes at once, as mixed frequencies do (RoPE-ViT).",
+        )
+    return note(
+        "several-axes",
+        f"Each pair follows one axis: {in_words(m.axes.of_pairs, len(m.axes.speeds))}.",
+    )
+
+
+def in_words(of_pairs: Sequence[int], count: int) -> str:
+    """Return in which order the axes have their pairs.
+
+    Example:
+        >>> in_words([0, 0, 1, 1, 1], 2)
+        'in blocks of 2 (axis 0), 3 (axis 1)'
+        >>> in_words([0, 1, 2, 0, 1, 2, 0], 3)
+        'in turn, 3, 2, 2 pairs'
+    """
+    runs = [(axis, len(list(group))) for axis, group in groupby(of_pairs)]
+    if len(runs) == len({axis for axis, _ in runs}):
+        return "in blocks of " + ", ".join(f"{size} (axis {axis})" for axis, size in runs)
+    shares = [list(of_pairs).count(axis) for axis in range(count)]
+    if _takes_turns(of_pairs, count):
+        return f"in turn, {', '.join(map(str, shares))} pairs"
+    return " ".join(map(str, of_pairs))
+
+
+def _takes_turns(of_pairs: Sequence[int], count: int) -> bool:
+    """All axes come once before one comes again, as long as each has pairs left."""
+    shares = [list(of_pairs).count(axis) for axis in range(count)]
+    try:
+        return axis_of_pairs(shares, order="interleaved") == list(of_pairs)
+    except ValueError:
+        first = list(of_pairs[:count])
+        turns = len(of_pairs) // count
+        return sorted(first) == list(range(count)) and list(of_pairs[: turns * count]) == (
+            first * turns
+        )
+
+
+def _list_of(axes: Sequence[int]) -> str:
+    return ("axis " if len(axes) == 1 else "axes ") + " or ".join(map(str, axes))
+
+
+# Against what is expected
+
+
+def expected_axes(axes: object, expected: object) -> tuple[int, ...] | None:
+    """Return the axis that is meant for each pair, where the number of them or `expected` says so.
+
+    Raises:
+        TypeError: if `axes` holds no integers.
+        ValueError: if it names one axis alone, or a configuration has sections that cannot be.
+    """
+    if isinstance(axes, (Sequence, Tensor)):
+        return tuple(int(axis) for axis in axes)
+    if (of_pairs := getattr(expected, "axis_of_pairs", None)) is not None:
+        return tuple(of_pairs)
+    if not isinstance(expected, (str, os.PathLike, Mapping)) and not hasattr(expected, "to_dict"):
+        return None
+    keys = _within(loaded(expected), "mrope_section")
+    if keys is None:
+        return None
+    shares = keys["mrope_section"]
+    if not isinstance(shares, Sequence) or len(shares) != number_of_axes(axes):
+        raise ValueError(f"mrope_section must have {axes} numbers, got {shown(shares)}")
+    order = "interleaved" if keys.get("mrope_interleaved") else "chunked"
+    return tuple(axis_of_pairs(shares, order=order))
+
+
+def _within(config: Mapping, key: str) -> Mapping | None:
+    """Return the part of a configuration that has a key."""
+    if key in config:
+        return config
+    parts = (_within(part, key) for part in config.values() if isinstance(part, Mapping))
+    return next((part for part in parts if part is not None), None)
+
+
+def axes_mismatch(m, meant: tuple[int, ...] | None, other: Axes | None) -> Finding | None:
+    """Compare which axis turns which pair with what is meant, or with another implementation."""
+    if m.axes is None:
+        return None
+    measured, count = m.axes.of_pairs, len(m.axes.speeds)
+    meant = other.of_pairs if meant is None and other is not None else meant
+    if meant is None or measured is None:
+        return _speeds_mismatch(m.axes, other)
+    if measured == meant:
+        return None
+    evidence = {"measured": in_words(measured, count), "expected": in_words(meant, count)}
+    what = f"Axes have their pairs {in_words(measured, count)}, expected "
+    what += f"{in_words(meant, count)}"
+    for order in permutations(range(count)):
+        if tuple(order[axis] for axis in meant) == measured:
+            exchanged = [axis for axis in range(count) if order[axis] != axis and axis in meant]
+            return wrong(
+                "axes-exchanged",
+                f"{_list_of(exchanged).replace(' or ', ' and ').capitalize()} are exchanged: each "
+                "turns the pairs that are meant for the other. Square images of little else show "
+                "it, and text does not.",
+                '(x, y) handed over where (height, width) is read, or meshgrid with indexing="xy"',
+                **evidence,
+            )
+    turns = _takes_turns(measured, count)
+    if turns != _takes_turns(meant, count) and _in_blocks(meant if turns else measured, count):
+        return wrong(
+            "axes-in-turn" if turns else "axes-in-blocks",
+            f"{what}: text, whose axes agree, is rotated as ever, and images are not.",
+            "mrope_interleaved not read (Qwen3-VL has axes in turn, Qwen2-VL in blocks), or taken "
+            "for the layout of pairs",
+            **evidence,
+        )
+    return wrong(
+        "sections-not-as-expected",
+        f"{what}.",
+        "mrope_section in another order, or one that counts dimensions where it should count pairs",
+        **evidence,
+    )
+
+
+def _in_blocks(of_pairs: Sequence[int], count: int) -> bool:
+    return len(list(groupby(of_pairs))) <= count
+
+
+def _speeds_mismatch(axes: Axes, other: Axes | None) -> Finding | None:
+    if other is None or axes.speeds.shape != other.speeds.shape:
+        return None
+    error = float((axes.speeds - other.speeds).abs().max())
+    if error > 1e-4 * float(other.speeds.abs().max()):
+        return wrong(
+            "sections-not-as-expected",
+            "An axis turns pairs by other frequencies than expected.",
+            "axes exchanged, or frequencies of one axis taken for another",
+            largest_difference=error,
+        )
+    return None

@@ -1,0 +1,177 @@
+"""Positions with several axes: images and films, and text among them."""
+
+import torch
+
+from exhibits.kit import DIM, PLAIN, exhibit, modeling, turn
+from ropelib import apply_rotary
+from ropelib.axes import axial_cos_sin, axial_inv_freq, axis_of_pairs
+from ropelib.diagnosis import from_tables
+
+AXIAL = axial_inv_freq(DIM, 2)
+IN_BLOCKS = axis_of_pairs([8, 12, 12], order="chunked")  # of time, height, width
+IN_TURN = axis_of_pairs([12, 10, 10], order="interleaved")
+ROWS_FIRST = [0] * 16 + [1] * 16
+
+
+def of(of_pairs, frequencies=PLAIN, layout="half"):
+    """Make a rotation of positions `(axes, ..., seq_len)` from the axis of each pair."""
+
+    def rotate(x, ids):
+        return turn(x, ids[list(of_pairs)].movedim(0, -1).double() * frequencies, layout)
+
+    return rotate
+
+
+def transformers(name, kind, **rope):
+    """Return one model's rotation, as its file has it, and its configuration."""
+    model = modeling(name)
+    config = getattr(model, f"{kind}TextConfig")(
+        hidden_size=4 * DIM, num_attention_heads=4, head_dim=DIM
+    )
+    config.rope_parameters = {"rope_type": "default", "rope_theta": 1e4, **rope}
+    names = [f"{kind}{part}RotaryEmbedding" for part in ("", "Text")]
+    tables = next(getattr(model, name) for name in names if hasattr(model, name))(config)
+    return from_tables(model.apply_rotary_pos_emb, tables), config
+
+
+# Right
+
+
+@exhibit("M-RoPE in blocks", base=1e4, notes=("several-axes",), axis_of_pairs=IN_BLOCKS)
+def _():
+    return {"rotate": of(IN_BLOCKS), "axes": 3, "expected": of(IN_BLOCKS)}
+
+
+@exhibit("M-RoPE in turn, ropelib", base=1e4, notes=("several-axes",), axis_of_pairs=IN_TURN)
+def _():
+    def rotate(x, ids):
+        tables = axial_cos_sin(ids, PLAIN, sections=[12, 10, 10], order="interleaved")
+        return apply_rotary(x, *tables, layout="interleaved")
+
+    return {"rotate": rotate, "axes": IN_TURN, "inv_freq": PLAIN, "layout": "interleaved"}
+
+
+@exhibit("Qwen2-VL, transformers", layout="half", notes=("several-axes", "angles-in-float32"))
+def _():
+    rotate, config = transformers("qwen2_vl", "Qwen2VL", mrope_section=[8, 12, 12])
+    return {"rotate": rotate, "axes": 3, "expected": config}
+
+
+@exhibit("Qwen3-VL, transformers", layout="half", notes=("several-axes", "angles-in-float32"))
+def _():
+    in_turn = {"mrope_section": [12, 10, 10], "mrope_interleaved": True}
+    rotate, config = transformers("qwen3_vl", "Qwen3VL", **in_turn)
+    return {"rotate": rotate, "axes": 3, "expected": config}
+
+
+@exhibit("height and width, axes last", notes=("several-axes",), axis_of_pairs=ROWS_FIRST)
+def _():
+    rotate = of(ROWS_FIRST, AXIAL)
+    return {"rotate": lambda x, ids: rotate(x, ids.movedim(-1, 0)), "axes": 2}
+
+
+@exhibit("height and width, an argument for each", layout="half", notes=("several-axes",))
+def _():
+    rotate = of(ROWS_FIRST, AXIAL)
+
+    def of_patches(x, height, width):
+        assert height.dim() == 1, "one row of patches"
+        return rotate(x, torch.stack((height, width)))
+
+    return {"rotate": of_patches, "axes": ROWS_FIRST, "inv_freq": AXIAL}
+
+
+@exhibit("mixed frequencies (RoPE-ViT)", layout="half", notes=("axes-mixed",))
+def _():
+    directions = torch.stack((PLAIN, PLAIN.flip(0)), -1)
+
+    def rotate(x, ids):
+        return turn(x, ids.movedim(0, -1).double() @ directions.T, "half")
+
+    return {"rotate": rotate, "axes": 2, "expected": rotate}
+
+
+@exhibit("time turns nothing, as expected", layout="half", notes=("several-axes",))
+def _():
+    return {"rotate": of([1] * 16 + [2] * 16, AXIAL), "axes": [1] * 16 + [2] * 16}
+
+
+# Wrong alone
+
+
+@exhibit("the time of a token for all of its axes", "axis-ignored", layout="half", base=1e4)
+def _():
+    return {"rotate": of([0] * 32), "axes": 3}
+
+
+@exhibit("the width's pairs stand still", "axis-ignored")
+def _():
+    frequencies = PLAIN * (torch.tensor(IN_TURN) != 2)
+    return {"rotate": of(IN_TURN, frequencies, "interleaved"), "axes": 3}
+
+
+@exhibit("patches by their number", "axes-summed", layout="half")
+def _():
+    return {"rotate": lambda x, ids: of([0] * 32)(x, 24 * ids[:1] + ids[1:]), "axes": 2}
+
+
+@exhibit("height times width", "not-relative", layout="half")
+def _():
+    def rotate(x, ids):
+        height, width = ids
+        together = torch.stack((height, width + height * width * (height != width)))
+        return of(ROWS_FIRST, AXIAL)(x, together)
+
+    return {"rotate": rotate, "axes": 2}
+
+
+@exhibit("text by a base of its own", "text-turned-otherwise", layout="half", base=1e6)
+def _():
+    slow = PLAIN**1.5
+
+    def rotate(x, ids):
+        is_text = (ids == ids[:1]).all()
+        return of(IN_BLOCKS, slow if is_text else PLAIN)(x, ids)
+
+    return {"rotate": rotate, "axes": 3}
+
+
+# Wrong against what is expected
+
+
+@exhibit("height for width (timm 2541)", "axes-exchanged", layout="half")
+def _():
+    return {"rotate": of(ROWS_FIRST, AXIAL), "axes": 2, "expected": of(ROWS_FIRST[::-1], AXIAL)}
+
+
+@exhibit("blocks where axes take turns (MNN 4133)", "axes-in-blocks", layout="half")
+def _():
+    rotate, _ = transformers("qwen2_vl", "Qwen2VL", mrope_section=[12, 10, 10])
+    in_turn = {"mrope_section": [12, 10, 10], "mrope_interleaved": True}
+    _, config = transformers("qwen3_vl", "Qwen3VL", **in_turn)
+    return {"rotate": rotate, "axes": 3, "expected": config}
+
+
+@exhibit("turns where axes have blocks (mlx-vlm 576)", "axes-in-turn", layout="half")
+def _():
+    return {"rotate": of(IN_TURN), "axes": IN_BLOCKS, "inv_freq": PLAIN}
+
+
+@exhibit("sections in another order", "sections-not-as-expected", layout="half")
+def _():
+    return {"rotate": of([0] * 12 + [1] * 12 + [2] * 8), "axes": IN_BLOCKS}
+
+
+@exhibit("mixed frequencies, axes exchanged", "sections-not-as-expected", layout="half")
+def _():
+    directions = torch.stack((PLAIN, PLAIN.flip(0)), -1)
+
+    def rotate(x, ids):
+        return turn(x, ids.movedim(0, -1).double() @ directions.T, "half")
+
+    return {"rotate": lambda x, ids: rotate(x, ids.flip(0)), "axes": 2, "expected": rotate}
+
+
+@exhibit("blocks in q, turns in k", "q-and-k-axes-differ", layout="half")
+def _():
+    return {"rotate": (of(IN_BLOCKS), of(IN_TURN)), "axes": 3}

@@ -1,0 +1,128 @@
+"""Positions with several axes: how they are handed over, what is expected, what is refused."""
+
+import json
+from types import SimpleNamespace
+
+import pytest
+import torch
+from exhibits.several_axes import AXIAL, IN_BLOCKS, IN_TURN, ROWS_FIRST, of
+
+from ropelib import inv_freq
+from ropelib.__main__ import main
+from ropelib.diagnosis import diagnose
+from ropelib.diagnosis.several_axes import in_words
+
+SHORT = {"max_position": 64}
+HEIGHT_AND_WIDTH = of(ROWS_FIRST, AXIAL)
+
+
+def refusing(wrong, rotate):
+    """Refuse positions that are not of the one shape that this form takes."""
+
+    def strict(x, *ids):
+        if any(each.shape != wrong(x) for each in ids):
+            raise ValueError("positions of another shape")
+        return rotate(x, *ids)
+
+    return strict
+
+
+FORMS = {
+    "axes, batch, seq_len": (lambda x: (2, len(x), x.shape[2]), HEIGHT_AND_WIDTH),
+    "axes, seq_len": (lambda x: (2, x.shape[2]), HEIGHT_AND_WIDTH),
+    "batch, seq_len, axes": (
+        lambda x: (len(x), x.shape[2], 2),
+        lambda x, ids: HEIGHT_AND_WIDTH(x, ids.movedim(-1, 0)),
+    ),
+    "seq_len, axes": (lambda x: (x.shape[2], 2), lambda x, ids: HEIGHT_AND_WIDTH(x, ids.T)),
+    "an argument each, with rows": (
+        lambda x: (len(x), x.shape[2]),
+        lambda x, height, width: HEIGHT_AND_WIDTH(x, torch.stack((height, width))),
+    ),
+    "an argument each": (
+        lambda x: (x.shape[2],),
+        lambda x, height, width: HEIGHT_AND_WIDTH(x, torch.stack((height, width))),
+    ),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_positions_are_handed_over_as_they_are_taken(form):
+    report = diagnose(refusing(*FORMS[form]), axes=2, **SHORT)
+    assert report.ok, report
+    assert report.axis_of_pairs == tuple(ROWS_FIRST)
+    assert report.to_dict()["axis_of_pairs"] == ROWS_FIRST
+
+
+def test_what_is_meant_may_be_an_object_or_a_configuration():
+    meant = SimpleNamespace(axis_of_pairs=IN_TURN, inv_freq=inv_freq(64))
+    assert diagnose(of(IN_TURN), axes=3, expected=meant, **SHORT).ok
+    blocks = diagnose(of(IN_BLOCKS), axes=3, expected=meant, **SHORT)
+    assert blocks.codes == ("axes-in-blocks",)
+    rope = {"rope_type": "default", "rope_theta": 1e4, "mrope_section": [8, 12, 12]}
+    config = {"model_type": "qwen2_vl", "text_config": {"head_dim": 64, "rope_parameters": rope}}
+    assert diagnose(of(IN_BLOCKS), axes=3, expected=config, **SHORT).ok
+    turns = diagnose(of(IN_TURN), axes=3, expected=config, **SHORT)
+    assert turns.codes == ("axes-in-turn",)
+    with pytest.raises(ValueError, match=r"mrope_section must have 2 numbers, got \[8, 12, 12\]"):
+        diagnose(HEIGHT_AND_WIDTH, axes=2, expected=config, **SHORT)
+
+
+def test_the_command_line_takes_the_number_of_axes(tmp_path, monkeypatch, capsys):
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (tmp_path / "film.py").write_text(
+        "from ropelib import apply_rotary, inv_freq\n"
+        "from ropelib.axes import axial_cos_sin\n"
+        "def rotate(x, ids):\n"
+        "    tables = axial_cos_sin(ids, inv_freq(64), sections=[8, 12, 12])\n"
+        "    return apply_rotary(x, *tables, layout='half')\n"
+    )
+    (tmp_path / "config.json").write_text(
+        json.dumps(
+            {
+                "model_type": "qwen3_vl_text",
+                "head_dim": 64,
+                "rope_parameters": {
+                    "rope_type": "default",
+                    "rope_theta": 1e4,
+                    "mrope_section": [12, 10, 10],
+                    "mrope_interleaved": True,
+                },
+            }
+        )
+    )
+    command = ["diagnose", "film:rotate", "--axes", "3", "--max-position", "64"]
+    assert main(command) == 0
+    assert "in blocks of 8 (axis 0), 12 (axis 1), 12 (axis 2)" in capsys.readouterr().out
+    assert main([*command, "--expected", str(tmp_path / "config.json")]) == 1
+    assert "axes-in-blocks" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("axes", "error", "message"),
+    [
+        (1, ValueError, "axes must be at least 2, got 1"),
+        (9, ValueError, "axes must be at most 8, got 9"),
+        ("two", TypeError, "axes must be an integer, got 'two'"),
+        ([0, 0, 0], ValueError, r"axes must name an axis for each pair, two at least, got \[0, 0"),
+        ([0, 1.5], TypeError, "axes must be an integer, got 1.5"),
+    ],
+)
+def test_axes_that_cannot_be_are_refused(axes, error, message):
+    with pytest.raises(error, match=message):
+        diagnose(HEIGHT_AND_WIDTH, axes=axes)
+
+
+def test_what_text_shows_is_found_first():
+    def late(x, ids):
+        return HEIGHT_AND_WIDTH(x, ids + 1)
+
+    assert diagnose(late, axes=2, **SHORT).codes == ("off-by-one",)
+    frequencies = inv_freq(64, 5e5)
+    lost = diagnose(of(IN_BLOCKS), axes=IN_BLOCKS, inv_freq=frequencies, **SHORT)
+    assert lost.codes == ("base-not-as-expected",)
+
+
+def test_an_order_is_told_in_words():
+    assert in_words([1, 0, 1, 0, 1], 2) == "in turn, 2, 3 pairs"
+    assert in_words([0, 0, 1, 0], 2) == "0 0 1 0"
