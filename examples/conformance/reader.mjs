@@ -1,0 +1,38 @@
+// Check a rotation against the conformance vectors: node reader.mjs vectors.json
+import { readFileSync } from "node:fs";
+
+const seats = (i, pairs, layout) => (layout === "half" ? [i, i + pairs] : [2 * i, 2 * i + 1]);
+
+/** Put your own here: x, a head's vector, is turned in place; pair i stands at position at[i]. */
+function rotate(x, at, invFreq, by, layout) {
+  for (const i of at.keys()) {
+    const [cos, sin] = [Math.cos, Math.sin].map((of) => by * of(at[i] * invFreq[i]));
+    const [a, b] = seats(i, at.length, layout);
+    [x[a], x[b]] = [x[a] * cos - x[b] * sin, x[a] * sin + x[b] * cos];
+  }
+}
+
+/** Whether a vector of a token, turned, is what it should be, and the token's tables too. */
+function isRight(spec, vector, want, row, token) {
+  const { inv_freq: invFreq, attention_factor: by, layout } = spec;
+  const x = [...vector];
+  const at = spec.axis_of_pair.map((axis) => spec.position_ids[axis][row][token]);
+  rotate(x, at, invFreq, by, layout);
+  const turned = at.every((position, i) => {
+    const [cos, sin] = [Math.cos, Math.sin].map((of) => by * of(position * invFreq[i]));
+    const [a, b] = seats(i, at.length, layout);
+    const tables = Math.hypot(cos - spec.cos[row][token][i], sin - spec.sin[row][token][i]);
+    return tables < 2e-8 && Math.hypot(x[a] - want[a], x[b] - want[b]) <= 1e-6 * Math.hypot(want[a], want[b]);
+  });
+  return turned && x.every((value, i) => i < 2 * at.length || value === want[i]);
+}
+
+const { cases } = JSON.parse(readFileSync(process.argv[2], "utf8"));
+const wrong = cases.filter((spec) => {
+  const right = (name, row, head) => (x, token) =>
+    isRight(spec, x, spec[`${name}_rotated`][row][head][token], row, token);
+  const all = (name) => spec[name].every((heads, row) => heads.every((xs, head) => xs.every(right(name, row, head))));
+  return !all("q") || !all("k");
+});
+console.log([`${cases.length - wrong.length} of ${cases.length} right`, ...wrong.map((spec) => spec.name)].join("\n"));
+process.exitCode = wrong.length || !cases.length ? 1 : 0;

@@ -1,0 +1,39 @@
+"""Check a rotation against the conformance vectors: python reader.py vectors.json."""
+
+import json
+import sys
+
+import numpy as np
+
+
+def tables(at, case):
+    """Cosines and sines, `(rows, tokens, pairs)`; large angles need float64."""
+    return case["attention_factor"] * np.array([f(at * case["inv_freq"]) for f in (np.cos, np.sin)])
+
+
+def seats(case):
+    """Where the first and the second dimension of each pair lie."""
+    i = np.arange(len(case["inv_freq"]))
+    return (i, i + len(i)) if case["layout"] == "half" else (2 * i, 2 * i + 1)
+
+
+def rotate(x, at, case):
+    """Put your own here; x: `(rows, heads, tokens, head_dim)`; pair i stands at `at[..., i]`."""
+    cos, sin = (t.astype(np.float32)[:, None] for t in tables(at, case))
+    (a, b), out = seats(case), x.copy()
+    out[..., a], out[..., b] = x[..., a] * cos - x[..., b] * sin, x[..., a] * sin + x[..., b] * cos
+    return out
+
+
+cases, wrong = json.load(open(sys.argv[1]))["cases"], []
+for case in cases:
+    at = np.moveaxis(np.array(case["position_ids"], float)[case["axis_of_pair"]], 0, -1)
+    good = np.allclose(tables(at, case), (case["cos"], case["sin"]), rtol=0, atol=1e-8)
+    for key in ("q", "k"):
+        want, (a, b) = np.array(case[f"{key}_rotated"]), seats(case)
+        off, allowed = rotate(np.float32(case[key]), at, case) - want, np.zeros_like(want)
+        allowed[..., a] = allowed[..., b] = 1e-6 * np.hypot(want[..., a], want[..., b])
+        good &= (abs(off) <= allowed).all()
+    wrong += [] if good else [case["name"]]
+print(f"{len(cases) - len(wrong)} of {len(cases)} right", *wrong, sep="\n")
+sys.exit(bool(wrong) or not cases)
