@@ -23,7 +23,7 @@ import sys
 from ropelib import diagnosis, rotation
 from ropelib.config import RopeConfig
 from ropelib.diagnosis import diagnose
-from ropelib.embedding import RotaryEmbedding
+from ropelib.embedding import RotaryEmbedding, rerotate
 from ropelib.frequencies import inv_freq
 from ropelib.rotation import apply_rotary, convert_layout, convert_rows, cos_sin
 
@@ -36,6 +36,7 @@ __all__ = [
     "cos_sin",
     "diagnose",
     "inv_freq",
+    "rerotate",
 ]
 __version__ = "0.1.0"
 

@@ -1,14 +1,22 @@
-"""The command line: `python -m ropelib diagnose module:function`, `... inspect config.json`."""
+"""The command line: `python -m ropelib diagnose module:function`, `inspect`, `conformance`."""
 
 import argparse
+import contextlib
 import importlib
+import importlib.util
+import json
+import os
 import sys
 from collections.abc import Sequence
 from operator import attrgetter
+from pathlib import Path
+from typing import NoReturn
 
 from ropelib.checks import escaped
 
 RIGHT, WRONG, COULD_NOT_RUN = 0, 1, 2
+STATUS = {RIGHT: "right", WRONG: "wrong", COULD_NOT_RUN: "could-not-run"}
+SCHEMA = 1  # of what --json prints: raised when a key goes or changes its meaning
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -33,28 +41,56 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BaseException as error:  # whatever strange code does: only a report is a verdict
         expected = (ImportError, AttributeError, OSError, TypeError, ValueError)
         kind = "" if isinstance(error, expected) else f"{type(error).__name__}: "
-        said = " ".join(f"python -m ropelib {options.command}: {kind}{error}".split())
-        print(escaped(said), file=sys.stderr)
-        return COULD_NOT_RUN
+        return _could_not_run(options, f"{kind}{error}")
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m ropelib")
     commands = parser.add_subparsers(dest="command", required=True, metavar="command")
+    _add_diagnose(commands)
+    _add_inspect(commands)
+    _add_conformance(commands)
+    return parser
+
+
+def _could_not_run(options: argparse.Namespace, reason: str, report: object = None) -> int:
+    """Say why in one line, and return the status."""
+    reason = escaped(" ".join(reason.split()))
+    if getattr(options, "json", False):
+        _print_json(COULD_NOT_RUN, options, reason, report)
+    else:
+        print(f"python -m ropelib {options.command}: {reason}", file=sys.stderr)
+    return COULD_NOT_RUN
+
+
+def _add_diagnose(commands: argparse._SubParsersAction) -> None:
     command = commands.add_parser(
         "diagnose",
         help="say what a rotation is, or which bug it has",
-        description="Exit status: 0 right, 1 wrong, 2 could not be checked.",
+        description="Say what a rotation is, or which bug it has.",
+        epilog="Exit status: 0 right, notes included; 1 wrong; 2 could not be checked: it cannot "
+        "be found or imported, it raises on an ordinary call, takes longer than --timeout, or "
+        "returns what cannot be measured. The reason stands in one line on standard error, with "
+        "--json in what is printed.",
     )
     command.add_argument(
         "function",
         metavar="module:function",
-        help="rotate(x, position_ids), x of shape (batch, num_heads, seq_len, head_dim)",
+        help="or path/to/file.py:function: rotate(x, position_ids), x of shape (batch, num_heads, "
+        "seq_len, head_dim), or any other form that ropelib.diagnose takes",
     )
-    command.add_argument("--head-dim", type=int, default=64, metavar="N")
+    command.add_argument("--head-dim", type=int, metavar="N", help="its own, or 64, unless given")
+    command.add_argument(
+        "--axes", type=int, metavar="N", help="how many axes a position has, where it has several"
+    )
     command.add_argument("--max-position", type=int, default=8192, metavar="N")
     command.add_argument("--decode", metavar="module:function", help="the same for generation")
-    command.add_argument("--expected", metavar="config.json", help="what the rotation is meant for")
+    command.add_argument(
+        "--expected",
+        metavar="WHAT",
+        help="what the rotation is meant for: a config.json, a model of the gallery such as "
+        "llama-3.1-8b, or another implementation as module:function",
+    )
     command.add_argument(
         "--layer-type",
         metavar="NAME",
@@ -65,7 +101,65 @@ def _parser() -> argparse.ArgumentParser:
         action="store_true",
         help="x is of shape (batch, seq_len, num_heads, head_dim)",
     )
+    command.add_argument("--device", default="cpu", metavar="NAME", help="such as cuda")
+    command.add_argument(
+        "--timeout", type=float, default=120.0, metavar="SECONDS", help="for one call; 120"
+    )
+    command.add_argument("--json", action="store_true", help="print one JSON object and no words")
     command.set_defaults(run=_diagnose)
+
+
+def _diagnose(options: argparse.Namespace) -> int:
+    from ropelib.diagnosis import diagnose
+    from ropelib.diagnosis.guards import UNMEASURED, giving_up
+
+    if options.layer_type and not options.expected:
+        raise ValueError("--layer-type says which layers of --expected, which is missing")
+    sys.path.insert(0, "")  # as `python -m` has it: modules of the current folder
+    # What strange code prints must not stand before the object.
+    aside = contextlib.redirect_stdout(sys.stderr) if options.json else contextlib.nullcontext()
+    with aside, giving_up(lambda: _give_up(options)):
+        report = diagnose(
+            _rotations(options.function, options),
+            head_dim=options.head_dim,
+            axes=options.axes,
+            max_position=options.max_position,
+            decode=options.decode and _rotations(options.decode, options)[-1],
+            expected=options.expected and _expected(options),
+            device=options.device,
+            timeout=options.timeout,
+        )
+    if any(code in UNMEASURED for code in report.codes):
+        return _could_not_run(options, report.findings[0].sentence, report)
+    status = RIGHT if report.ok else WRONG
+    if options.json:
+        _print_json(status, options, None, report)
+    else:
+        print(escaped(str(report)))
+    return status
+
+
+def _print_json(status: int, options: argparse.Namespace, reason: str | None, report) -> None:
+    said = {
+        "schema": SCHEMA,
+        "status": STATUS[status],
+        "rotation": options.function,
+        "error": reason,
+        "report": report and report.to_dict(),
+    }
+    print(json.dumps(said, indent=1))
+
+
+def _give_up(options: argparse.Namespace) -> NoReturn:
+    """End the program from outside of the rotation: it does not come back to Python."""
+    sys.stdout = sys.__stdout__
+    _could_not_run(options, f"rotate did not come back for longer than {options.timeout:g} s")
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(COULD_NOT_RUN)
+
+
+def _add_inspect(commands: argparse._SubParsersAction) -> None:
     command = commands.add_parser("inspect", help="say what a model's config.json asks for")
     command.add_argument("path", metavar="config.json")
     command.add_argument(
@@ -75,54 +169,61 @@ def _parser() -> argparse.ArgumentParser:
         "given",
     )
     command.set_defaults(run=_inspect)
-    return parser
-
-
-def _diagnose(options: argparse.Namespace) -> int:
-    from ropelib.diagnosis import diagnose
-
-    if options.layer_type and not options.expected:
-        raise ValueError("--layer-type says which layers of --expected, which is missing")
-    sys.path.insert(0, "")  # as `python -m` has it: modules of the current folder
-    report = diagnose(
-        _rotations(options.function, options.seq_first),
-        head_dim=options.head_dim,
-        max_position=options.max_position,
-        decode=options.decode and _rotations(options.decode, options.seq_first)[-1],
-        expected=options.expected and _config(options.expected, options.layer_type),
-    )
-    print(escaped(str(report)))
-    return RIGHT if report.ok else WRONG
 
 
 def _inspect(options: argparse.Namespace) -> int:
     from ropelib.config import RopeConfig, layer_types, report
 
     kinds = [options.layer_type] if options.layer_type else layer_types(options.path)
-    reports = (report(RopeConfig.from_hf(options.path, kind)) for kind in kinds)
+    reports = (report(RopeConfig.as_read(options.path, kind)) for kind in kinds)
     print(escaped("\n\n".join(reports)))
     return RIGHT
 
 
-def _config(path: str, layer_type: str | None):
+def _add_conformance(commands: argparse._SubParsersAction) -> None:
+    command = commands.add_parser("conformance", help="write test vectors for any language")
+    command.add_argument("--out", metavar="DIR", required=True, help="made if it is not there")
+    command.set_defaults(run=_conformance)
+
+
+def _conformance(options: argparse.Namespace) -> int:
+    from ropelib.conformance import write
+
+    vectors = write(options.out)
+    print(f"{len(vectors['cases'])} cases, sha256 of vectors.txt {vectors['sha256']}")
+    return RIGHT
+
+
+def _expected(options: argparse.Namespace) -> object:
     from ropelib.config import RopeConfig
+    from ropelib.config.gallery import named
 
-    return RopeConfig.from_hf(path, layer_type)
+    name = options.expected
+    if not os.path.exists(name) and ":" in name:
+        return _load(name)
+    if options.layer_type is None:
+        return name  # a file, one of the gallery, or what is said of one that is not in it
+    if not os.path.exists(name):
+        name = named(name) or name
+    return RopeConfig.as_read(name, options.layer_type)
 
 
-def _rotations(name: str, takes_seq_first: bool):
-    from ropelib.diagnosis.adapters import adapted, seq_first
+def _rotations(name: str, options: argparse.Namespace) -> tuple:
+    from ropelib.diagnosis.adapters import seq_first
+    from ropelib.diagnosis.forms import adapted
 
-    rotations = adapted(_load(name))
-    return tuple(map(seq_first, rotations)) if takes_seq_first else rotations
+    rotations = adapted(_load(name), options.head_dim, options.max_position)
+    return tuple(map(seq_first, rotations)) if options.seq_first else rotations
 
 
 def _load(name: str):
-    module_name, _, function = name.partition(":")
+    module_name, _, function = name.rpartition(":")
     if not module_name or not function:
-        raise ValueError(f"a function is named module:function, got {name}")
+        raise ValueError(
+            f"a function is named module:function, got {name}; or path/to/file.py:function"
+        )
     try:
-        module = importlib.import_module(module_name)
+        module = _imported(module_name)
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # whatever a module does when it is imported, exits included
@@ -137,6 +238,19 @@ def _load(name: str):
         raise
     except BaseException as error:  # a module may have code that answers for what it lacks
         raise ImportError(f"{name} cannot be loaded: {type(error).__name__}: {error}") from error
+
+
+def _imported(name: str):
+    """Import a module by its name, or by its file; what stands beside a file is found from it."""
+    if not name.endswith(".py"):
+        return importlib.import_module(name)
+    path = Path(name).resolve()
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    sys.path.insert(0, str(path.parent))
+    sys.modules[path.stem] = module
+    spec.loader.exec_module(module)
+    return module
 
 
 if __name__ == "__main__":

@@ -8,8 +8,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ropelib import checks, devices, kernels
+from ropelib import checks, cuda, devices, kernels
 from ropelib.checks import shown
+from ropelib.cuda import ops
+from ropelib.decoding import STEPS, Steps
 from ropelib.frequencies import check_head_dim, inverse_frequencies, rotary_dim_of
 from ropelib.rotation import apply_rotary, exact_tables
 from ropelib.tensor_checks import (
@@ -203,6 +205,12 @@ class RotaryEmbedding(torch.nn.Module):
                 2**53 or more, `seq_len` is not positive, `seq_dim` is no axis of theirs or the
                 last, or as `cos_sin` for `position_ids`.
         """
+        # What a step of decoding is was checked at the last one that was like it.
+        plain = position_ids is None and seq_len is None and seq_dim == -2
+        if plain and type(offset) is int and not torch.compiler.is_compiling():
+            last = self._last_step  # read once: another thread may put its own there at any moment
+            if last is not None and last.serve(q, k, offset):
+                return last.rotate(q, k, offset)
         if seq_dim != -2:
             q, k = (sequence_before_last(*x, seq_dim) for x in (("q", q), ("k", k)))
             rotated = self.forward(q, k, position_ids, offset=offset, seq_len=seq_len)
@@ -235,6 +243,9 @@ class RotaryEmbedding(torch.nn.Module):
                 cos, sin = (t.unsqueeze(1) if t.dim() == 3 else t for t in (cos, sin))
                 return kernels.rotate_together(q, k, *kernels.factors_of(q, cos, sin, self.layout))
         check_batch(q, k)
+        if cuda.takes(q, k, tables=(cos, sin)) and q.shape[-2:] == k.shape[-2:]:
+            check_tables(q, cos, sin)
+            return ops.rotate(q, k, cos, sin, self.layout)
         return (
             apply_rotary(q, cos, sin, layout=self.layout),
             apply_rotary(k, cos, sin, layout=self.layout),
@@ -256,16 +267,19 @@ class RotaryEmbedding(torch.nn.Module):
         return stop
 
     def _step(self, q: Tensor, k: Tensor, position: int, seq_len: int, *, dtype):
-        """Rotate one position, by what all layers of a model need that share this module."""
-        key = (position, seq_len, dtype, q.device)
-        # Read once: another thread may put its own step there at any moment.
-        last = self._last_step
-        if last is None or last[0] != key:
-            cos, sin = self._rows(position, position + 1, seq_len, device=q.device, dtype=dtype)
-            last = key, kernels.factors_of(q, cos, sin, self.layout)
-            if devices.may_be_kept(last[1][0]):
-                self._last_step = last
-        return kernels.rotate_together(q, k, *last[1])
+        """Rotate one position, and keep what all layers that share this module need, and the next.
+
+        What depends on the length of the sequence serves no other length.
+        """
+        first, count = position, 1
+        if self.config is None and 0 <= position < MAX_ROWS and not devices.is_traced(q.device):
+            first = position - position % STEPS
+            count = min(STEPS, MAX_ROWS - first)
+        cos, sin = self._rows(first, first + count, seq_len, device=q.device, dtype=dtype)
+        steps = Steps(q, k, cos, sin, self.layout, first)
+        if self.config is None and devices.may_be_kept(cos):
+            self._last_step = steps
+        return steps.rotate(q, k, position)
 
     def _rows(self, start: int, stop: int, seq_len: int, *, device, dtype) -> tuple[Tensor, Tensor]:
         """Return cos and sin of positions start .. stop - 1, from the table where there is one."""
@@ -343,3 +357,82 @@ class RotaryEmbedding(torch.nn.Module):
             f"{self.head_dim}, rotary_dim={self.rotary_dim}, {made_of}{scaled}, "
             f"layout={self.layout!r}"
         )
+
+
+def rerotate(
+    k: Tensor,
+    rotary: Any,
+    *,
+    by: int | Tensor | np.ndarray | Sequence,
+    seq_dim: int = -2,
+    out: Tensor | None = None,
+) -> Tensor:
+    """Move rotated keys to other positions, as when tokens before them leave a cache.
+
+    `R(m + by) k = R(by) R(m) k`, so a key need not be kept as it was before its rotation. The angle
+    of `by` is computed in float64, its cosine and sine are stored in float32, and the result is
+    rounded once to the dtype of `k`: every further move adds one such rounding. What multiplied the
+    keys when they were rotated, `attention_factor`, they keep, and do not get once more.
+
+    Args:
+        k: `(..., seq_len, head_dim)`, rotated, as of `apply_rotary`.
+        rotary: what rotated them: a `RotaryEmbedding`, or whatever its `from_config` takes.
+        by: how far they move, tokens: one integer for all, `(seq_len,)` for each token its own,
+            `(batch, 1)` for each row of a rank-4 `k`, or `(batch, seq_len)`. Backward is negative.
+        seq_dim: axis of the sequence in `k`.
+        out: where to write, as in `apply_rotary`; it may be `k` itself.
+
+    Returns:
+        Tensor like `k`, or `out`.
+
+    Raises:
+        TypeError: if `k` is no tensor, `by` no integer and none of what `cos_sin` takes, `rotary`
+            or its configuration is wrong, or as `apply_rotary`.
+        ValueError: if frequencies depend on the length of the sequence (dynamic NTK, LongRoPE), so
+            that keys written at one length stand at other angles than at the next; if `k` has
+            another `head_dim`, `by` does not fit it, is not finite or too large, or as
+            `apply_rotary`.
+
+    Source:
+        RoFormer (Su et al., arXiv:2104.09864), equation 16, in which only differences are left.
+
+    Example:
+        >>> rotary = RotaryEmbedding(head_dim=64, layout="half")
+        >>> q, k = torch.randn(2, 1, 8, 5, 64)
+        >>> _, cached = rotary(q, k, offset=100)
+        >>> _, fresh = rotary(q, k)
+        >>> torch.allclose(rerotate(cached, rotary, by=-100), fresh, atol=1e-5)
+        True
+    """
+    if not isinstance(rotary, RotaryEmbedding):
+        rotary = RotaryEmbedding.from_config(rotary)
+    if rotary.config is not None:
+        kind = getattr(rotary.config, "rope_type", type(rotary.config).__name__)
+        raise ValueError(
+            "rotary must have the same frequencies at every length, or keys of one length cannot "
+            f"be moved at another, got rope_type {shown(kind)}"
+        )
+    moved = sequence_before_last("k", k, seq_dim)
+    if moved.shape[-1] != rotary.head_dim:
+        raise ValueError(f"k must have head_dim {rotary.head_dim}, got shape {tuple(k.shape)}")
+    if isinstance(by, Tensor | np.ndarray | Sequence) and not isinstance(by, str):
+        by = by.reshape(1) if isinstance(by, Tensor) and not by.dim() else by
+        delta = checked_positions(by, rotary._end, "by")
+    else:
+        delta = checks.integer("by", by)
+        if not (torch.compiler.is_compiling() or abs(delta) < rotary._end):
+            raise ValueError(f"by must be less than {rotary._end:.4g} in size, got {shown(by)}")
+        delta = torch.full((1,), delta, device=devices.computes_for(k.device))
+    rows, seq_len = (1, *delta.shape)[-2:], moved.shape[-2]
+    if rows[1] not in (1, seq_len) or (rows[0] != 1 and (k.dim() != 4 or rows[0] != len(moved))):
+        raise ValueError(
+            "by must be an integer, (seq_len,) or, where k is (batch, num_heads, seq_len, "
+            f"head_dim), (batch, 1) or (batch, seq_len), got {tuple(delta.shape)} for k of shape "
+            f"{tuple(k.shape)}"
+        )
+    delta = delta[0] if rows[0] == 1 and delta.dim() == 2 else delta
+    dtype = torch.float64 if k.dtype == torch.float64 else torch.float32
+    inv_freq = rotary._frequencies(k.device)
+    tables = exact_tables(delta, inv_freq, 1.0, device=k.device, dtype=dtype)
+    cos, sin = (table.expand(*table.shape[:-2], seq_len, -1) for table in tables)
+    return apply_rotary(k, cos, sin, layout=rotary.layout, seq_dim=seq_dim, out=out)

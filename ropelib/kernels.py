@@ -4,33 +4,63 @@
 """
 
 import math
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor
 from torch._C._functorch import is_legacy_batchedtensor
 from torch.autograd.forward_ad import unpack_dual
 
+from ropelib import cuda, native
+from ropelib.cuda import ops
+from ropelib.memory import is_bare
 from ropelib.pairs import compute_dtype, rotate_pairs
 from ropelib.tensor_checks import FLOATS
 
-BLOCK = 2**19  # elements that one core's cache holds
-FEW = 2**18  # elements up to which operations are dear and memory is cheap
+BLOCK = 2**19  # bytes that are read again and again, so that the cache of a thread holds them
+FEW = 2**18  # elements of a step of decoding up to which q and k are laid side by side
+TINY = 2**14  # elements up to which operations are dear and memory is cheap
 
 
 def rotate(x: Tensor, cos: Tensor, sin: Tensor, layout: str, out: Tensor | None) -> Tensor:
     """Rotate as `rotate_pairs` does, into `out` where it is given, in the way that costs least."""
     # A compiler fuses plain operations better than it follows buffers.
     if torch.compiler.is_compiling():
-        rotated = rotate_pairs(x, cos, sin, layout)
-    elif x.numel() <= FEW and not x.requires_grad:
+        rotated = rotate_fused(x, cos, sin, layout)
+    elif cuda.takes(x, out, tables=(cos, sin)):
+        return ops.rotate_alone(x, cos, sin, layout, out)
+    elif out is not None and all(map(is_bare, (out, x, cos, sin))):
+        is_apart = out.data_ptr() != x.data_ptr()
+        return rotate_into(out, x, cos, sin, layout, is_apart=is_apart)
+    elif x.numel() <= TINY and not x.requires_grad:
         rotated = rotate_few(x, *factors_of(x, cos, sin, layout))
+    elif _is_constant(x) and _is_constant(cos) and _is_constant(sin):
+        rotated = rotate_into(torch.empty_like(x), x, cos, sin, layout, is_apart=True)
     elif _has_gradient(cos) or _has_gradient(sin):
         rotated = rotate_pairs(x, cos, sin, layout)
-    elif out is None:
-        rotated = rotate_with_gradient(x, cos, sin, layout)
     else:
-        return rotate_into(out, x, cos, sin, layout)
+        rotated = rotate_with_gradient(x, cos, sin, layout)
     return rotated if out is None else out.copy_(rotated)
+
+
+def rotate_fused(x: Tensor, cos: Tensor, sin: Tensor, layout: str) -> Tensor:
+    """Rotate by operations that a compiler makes one loop of, forward and backward.
+
+    Inductor makes vectors of neither an addition after `cat` in 16 bits nor of slices with steps.
+    """
+    num_pairs, dtype = cos.shape[-1], compute_dtype(x)
+    cos, sin = cos.to(dtype), sin.to(dtype)
+    turns, rest = x.split((2 * num_pairs, x.shape[-1] - 2 * num_pairs), dim=-1)
+    if layout == "interleaved":
+        a, b = turns.unflatten(-1, (num_pairs, 2)).to(dtype).unbind(-1)
+        turned = (a * cos - b * sin).to(x.dtype), (a * sin + b * cos).to(x.dtype)
+        turned = torch.stack(turned, dim=-1)
+    else:
+        wide = turns.unflatten(-1, (2, num_pairs)).to(dtype)
+        sign = torch.arange(-1, 2, 2, device=x.device).unsqueeze(-1)  # of the first, of the second
+        cos, sin = cos.unsqueeze(-2), sin.unsqueeze(-2) * sign
+        turned = torch.addcmul(wide * cos, wide.flip(-2), sin).to(x.dtype)
+    return torch.cat((turned.flatten(-2), rest), dim=-1)
 
 
 def rotate_few(x: Tensor, *factors: Tensor) -> Tensor:
@@ -38,7 +68,9 @@ def rotate_few(x: Tensor, *factors: Tensor) -> Tensor:
     rotary_dim = factors[0].shape[-1] * (3 - len(factors))
     turns = x if rotary_dim == x.shape[-1] else x[..., :rotary_dim]
     wide = _cast(turns, compute_dtype(x))
-    if len(factors) == 1:
+    if len(factors) == 1 and are_neighbors(wide) and _is_constant(factors[0]):
+        turned = rotate_neighbors(wide, *factors)
+    elif len(factors) == 1:
         pairs = torch.complex(wide[..., 0::2], wide[..., 1::2])
         turned = torch.view_as_real(pairs * factors[0]).flatten(-2)
     else:
@@ -48,8 +80,15 @@ def rotate_few(x: Tensor, *factors: Tensor) -> Tensor:
     return turned if turns is x else torch.cat((turned, x[..., rotary_dim:]), dim=-1)
 
 
+def rotate_neighbors(x: Tensor, cis: Tensor) -> Tensor:
+    """Rotate all dimensions, `are_neighbors` has said of which, by a constant complex table."""
+    return (x.view(cis.dtype) * cis).view(x.dtype)
+
+
 def rotate_together(q: Tensor, k: Tensor, *factors: Tensor) -> tuple[Tensor, Tensor]:
     """Rotate both at once by `rotate_few`, each of whose operations costs more than it computes."""
+    if len(factors) == 1 and q.dtype == compute_dtype(q):  # views, and one operation each
+        return rotate_few(q, *factors), rotate_few(k, *factors)
     both = rotate_few(torch.cat((q, k), dim=-3), *factors)
     return both.split_with_sizes((q.shape[-3], k.shape[-3]), dim=-3)
 
@@ -64,6 +103,7 @@ def fit_together(q: Tensor, k: Tensor) -> bool:
         and q.dtype in FLOATS
         and q.numel() <= FEW
         and not (q.requires_grad or k.requires_grad or torch.compiler.is_compiling())
+        and not cuda.takes(q, k)
     )
 
 
@@ -76,52 +116,70 @@ def factors_of(x: Tensor, cos: Tensor, sin: Tensor, layout: str) -> tuple[Tensor
     return torch.cat((cos, cos), dim=-1), torch.cat((-sin, sin), dim=-1)
 
 
-def rotate_into(out: Tensor, x: Tensor, cos: Tensor, sin: Tensor, layout: str) -> Tensor:
-    """Rotate fast, into `out`, which may be `x`."""
-    num_pairs = cos.shape[-1]
-    dtype = compute_dtype(x)
-    cos, sin = cos.to(dtype), sin.to(dtype)
+def rotate_into(
+    out: Tensor, x: Tensor, cos: Tensor, sin: Tensor, layout: str, *, is_apart: bool = False
+) -> Tensor:
+    """Rotate fast, into `out`, which may be `x` unless it `is_apart`."""
+    num_pairs, dtype = cos.shape[-1], compute_dtype(x)
+    cos, sin = _cast(cos, dtype), _cast(sin, dtype)
+    if native.takes(out, x, cos, sin):
+        return native.rotate(out, x, cos, sin, layout)
     # One complex table turns neighbors; cos and sin turn dimensions that lie apart.
     tables = (torch.complex(cos, sin),) if layout == "interleaved" else (cos, sin)
-    tables = [table.expand(*x.shape[:-1], num_pairs) for table in tables]
-    _rotate_blocks(out[..., : 2 * num_pairs], x[..., : 2 * num_pairs], *tables)
-    out[..., 2 * num_pairs :].copy_(x[..., 2 * num_pairs :])
+    if 2 * num_pairs == x.shape[-1]:
+        _rotate_blocks(out, x, tables, is_apart)
+    else:
+        out[..., 2 * num_pairs :].copy_(x[..., 2 * num_pairs :])
+        _rotate_blocks(out[..., : 2 * num_pairs], x[..., : 2 * num_pairs], tables, is_apart)
     return out
 
 
-def _rotate_blocks(out: Tensor, x: Tensor, *tables: Tensor) -> None:
-    """Rotate all dimensions of `x` into `out`, block by block where `x` overflows the cache."""
-    if x.is_cpu and x.dim() > 1 and x.numel() > BLOCK:
-        count = math.ceil(x.numel() / BLOCK)
-        tensors = (out, x, *tables)
-        parts = [t.unbind() if count >= len(x) else t.chunk(count) for t in tensors]
-        for block in zip(*parts, strict=True):
-            _rotate_blocks(*block)
-    elif x.dtype != compute_dtype(x) or (len(tables) == 1 and not _are_complex(x, out)):
-        scratch = x.to(compute_dtype(x), copy=True, memory_format=torch.contiguous_format)
-        _rotate_blocks(scratch, scratch, *tables)
+def _rotate_blocks(out: Tensor, x: Tensor, tables: Sequence[Tensor], is_apart: bool) -> None:
+    """Rotate all dimensions of `x` into `out`, some positions of every head at a time."""
+    dtype = compute_dtype(x)
+    passes_once = len(tables) == 1 and x.dtype == dtype and _are_complex(x) and _are_complex(out)
+    # One pass reads its table again for each head; several passes read x again, all threads theirs.
+    again = tables[0].nbytes if passes_once else x.numel() * dtype.itemsize
+    count = math.ceil(again / (BLOCK if passes_once else BLOCK * torch.get_num_threads()))
+    if count > 1 and x.is_cpu and any(size > 1 for size in x.shape[:-1]):
+        dim = next(dim for dim in range(-2, -x.dim() - 1, -1) if x.shape[dim] > 1)
+        if dim != -2:
+            tables = [table.expand(*x.shape[:-1], -1) for table in tables]
+        for block in zip(*(t.chunk(count, dim) for t in (out, x, *tables)), strict=True):
+            _rotate_blocks(*block[:2], block[2:], is_apart)
+    elif passes_once:
+        cis = tables[0]
+        torch.mul(x.view(cis.dtype), cis, out=out.view(cis.dtype))
+    elif x.dtype != dtype or len(tables) == 1:
+        scratch = x.to(dtype, copy=True, memory_format=torch.contiguous_format)
+        _rotate_blocks(scratch, scratch, tables, False)
         out.copy_(scratch)
-    elif len(tables) == 1:
-        torch.mul(_as_complex(x), tables[0], out=_as_complex(out))
     else:
         cos, sin = tables
-        (first, second), (out_first, out_second) = x.chunk(2, dim=-1), out.chunk(2, dim=-1)
+        halves = 2 * cos.shape[-1:]  # and not chunk, which takes half as long again
+        first, second = x.split_with_sizes(halves, -1)
+        out_first, out_second = out.split_with_sizes(halves, -1)
         # Where out is x, the old first half is still needed while the new one is computed.
-        new_first = torch.mul(first, cos).addcmul_(second, sin, value=-1)
+        new_first = out_first if is_apart else torch.empty_like(first)
+        torch.mul(first, cos, out=new_first).addcmul_(second, sin, value=-1)
         torch.mul(second, cos, out=out_second).addcmul_(first, sin)
-        out_first.copy_(new_first)
+        if not is_apart:
+            out_first.copy_(new_first)
 
 
-def _as_complex(x: Tensor) -> Tensor:
-    return torch.view_as_complex(x.unflatten(-1, (-1, 2)))
+def are_neighbors(x: Tensor) -> bool:
+    """Say whether `x` may be read as complex numbers where it lies, which is not differentiated."""
+    return x.numel() > 0 and _are_complex(x) and _is_constant(x)
 
 
-def _are_complex(*tensors: Tensor) -> bool:
+def _is_constant(x: Tensor) -> bool:
+    return not x.requires_grad and is_bare(x)
+
+
+def _are_complex(x: Tensor) -> bool:
     """Say whether neighbors lie in memory as complex numbers do."""
-    return all(
-        x.stride(-1) == 1 and all(n % 2 == 0 for n in (*x.stride()[:-1], x.storage_offset()))
-        for x in tensors
-    )
+    *strides, last = x.stride()
+    return last == 1 and math.gcd(2, x.storage_offset(), *strides) == 2 and not x.is_neg()
 
 
 def rotate_with_gradient(x: Tensor, cos: Tensor, sin: Tensor, layout: str) -> Tensor:
@@ -136,7 +194,7 @@ class _Rotation(torch.autograd.Function):
 
     @staticmethod
     def forward(x, cos, sin, layout):
-        return rotate_into(torch.empty_like(x), x, cos, sin, layout)
+        return rotate_into(torch.empty_like(x), x, cos, sin, layout, is_apart=True)
 
     @staticmethod
     def setup_context(ctx, inputs, output):

@@ -5,6 +5,8 @@ from types import SimpleNamespace
 import numpy as np
 import torch
 from torch import Tensor
+from torch._C._functorch import is_functorch_wrapped_tensor, is_legacy_batchedtensor
+from torch.autograd import forward_ad
 
 
 def overlaps(a: Tensor, b: Tensor) -> bool:
@@ -62,6 +64,29 @@ def overlaps_itself(x: Tensor) -> bool:
     for stride, size in axes:
         places = places[..., None] + stride * torch.arange(size)
     return len(places.unique()) < places.numel()
+
+
+def is_bare(x: Tensor) -> bool:
+    """Say whether a tensor is the numbers at its address and nothing else.
+
+    A subclass, a tensor of `torch.vmap` or of a derivative, or one whose sign is still to be turned
+    says more than its memory does; one on "meta", or a zero that torch did not write, has none.
+
+    Args:
+        x: any strided tensor.
+
+    Example:
+        >>> is_bare(torch.zeros(3)), is_bare(torch._neg_view(torch.zeros(3)))
+        (True, False)
+    """
+    return (
+        type(x) in (Tensor, torch.nn.Parameter)
+        and not (x.is_meta or x.is_neg() or x._is_zerotensor())
+        and not is_functorch_wrapped_tensor(x)
+        and not is_legacy_batchedtensor(x)
+        # To ask is the dearest of these, and nothing has a tangent outside of a level.
+        and (forward_ad._current_level < 0 or forward_ad.unpack_dual(x).tangent is None)
+    )
 
 
 def _bounds(x: Tensor) -> tuple[int, int]:

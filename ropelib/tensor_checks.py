@@ -49,27 +49,30 @@ def check_inv_freq(inv_freq: Tensor) -> float:
     return _FLOAT64_END / max(largest, 1)
 
 
-def checked_positions(position_ids: Tensor | np.ndarray | Sequence, end: float) -> Tensor:
+def checked_positions(
+    position_ids: Tensor | np.ndarray | Sequence, end: float, name: str = "position_ids"
+) -> Tensor:
     """Return positions as a tensor, on the CPU where they were none, or refuse them."""
     if not isinstance(position_ids, Tensor):
-        position_ids = torch.as_tensor(array_of_positions(position_ids), device="cpu")
+        position_ids = torch.as_tensor(array_of_positions(position_ids, name), device="cpu")
     if position_ids.dtype in _LOW_PRECISION:
         raise TypeError(
-            f"position_ids must be integers, float32 or float64, got {position_ids.dtype}, which "
+            f"{name} must be integers, float32 or float64, got {position_ids.dtype}, which "
             "cannot tell positions apart: 0..8191 in bfloat16 are only 897 distinct places"
         )
     if position_ids.dtype not in _INTEGERS + FULL_PRECISION:
-        raise TypeError(f"position_ids must be integer or real, got {position_ids.dtype}")
+        raise TypeError(f"{name} must be integer or real, got {position_ids.dtype}")
     if position_ids.dim() not in (1, 2):
         raise ValueError(
-            "position_ids must be (seq_len,) or (batch, seq_len), "
-            f"got shape {tuple(position_ids.shape)}"
+            f"{name} must be (seq_len,) or (batch, seq_len), got shape {tuple(position_ids.shape)}"
         )
-    _check_size_of_positions(position_ids, end)
+    _check_size_of_positions(position_ids, end, name)
     return position_ids
 
 
-def array_of_positions(position_ids: np.ndarray | Sequence) -> np.ndarray:
+def array_of_positions(
+    position_ids: np.ndarray | Sequence, name: str = "position_ids"
+) -> np.ndarray:
     """Return positions as an array that torch can read, on its own memory.
 
     By way of NumPy, because torch would read a list of floats in float32.
@@ -78,13 +81,12 @@ def array_of_positions(position_ids: np.ndarray | Sequence) -> np.ndarray:
         array = np.array(position_ids)
     except ValueError as error:
         raise ValueError(
-            "position_ids must be (seq_len,) or (batch, seq_len), got rows of different lengths: "
+            f"{name} must be (seq_len,) or (batch, seq_len), got rows of different lengths: "
             f"{reprlib.repr(position_ids)}"
         ) from error
     if array.dtype.kind not in "biufc":
         raise TypeError(
-            "position_ids must be integer or real, in at most 64 bits, got "
-            f"{reprlib.repr(position_ids)}"
+            f"{name} must be integer or real, in at most 64 bits, got {reprlib.repr(position_ids)}"
         )
     if array.dtype in (np.uint64, np.longdouble):
         return array.astype(np.float64)  # exact for every position that is not refused
@@ -93,7 +95,7 @@ def array_of_positions(position_ids: np.ndarray | Sequence) -> np.ndarray:
     return array.astype(array.dtype.newbyteorder("="))
 
 
-def _check_size_of_positions(position_ids: Tensor, end: float) -> None:
+def _check_size_of_positions(position_ids: Tensor, end: float, name: str) -> None:
     if not position_ids.numel() or not has_values(position_ids):
         return
     if position_ids.is_floating_point():
@@ -104,15 +106,15 @@ def _check_size_of_positions(position_ids: Tensor, end: float) -> None:
     else:  # the GPU would have to be waited for
         return
     if not math.isfinite(size):
-        raise ValueError(f"position_ids must be finite, got {position_ids}")
+        raise ValueError(f"{name} must be finite, got {position_ids}")
     if position_ids.dtype == torch.float32 and size >= _FLOAT32_END:
         raise ValueError(
-            f"position_ids in float32 must be less than 2**24 in size, from where on float32 skips "
+            f"{name} in float32 must be less than 2**24 in size, from where on float32 skips "
             f"whole numbers, got {size:.0f}; give integers or float64"
         )
     if size >= end:
         raise ValueError(
-            f"position_ids must be less than {end:.4g} in size, where float64 knows their angles, "
+            f"{name} must be less than {end:.4g} in size, where float64 knows their angles, "
             f"got {size}"
         )
 
