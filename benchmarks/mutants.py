@@ -30,15 +30,16 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-MODULES = "attention axes checks config devices diagnosis distance embedding encodings frequencies"
-MODULES += " kernels memory pairs rotation scaling symbolic tensor_checks"
+MODULES = "attention axes checks config decoding devices diagnosis distance embedding encodings"
+MODULES += " frequencies kernels memory native pairs rotation scaling symbolic tensor_checks"
 BOOK = ("symbolic",)
 CONFIG = ["files", "gallery", "layers", "model_types", "rope_config", "rope_part", "rules"]
 EMBEDDING = ["embedding", "embedding_lengths", "embedding_positions", "embedding_table"]
 TESTS = {  # of modules that have more than one file, or one of another name
     "config": [*CONFIG, "text_report", "widths"],
     "diagnosis": ["adapters", "diagnose", "exhibits", "expectation", "measured"],
-    "embedding": EMBEDDING,
+    "decoding": ["native", *EMBEDDING],
+    "embedding": [*EMBEDDING, "rerotate"],
     "kernels": ["kernels", "rotation", "gradients", *EMBEDDING],
     "pairs": ["kernels", "rotation"],
     "rotation": ["rotation", "cos_sin", "gradients", "tensor_checks", "embedding"],

@@ -165,7 +165,23 @@ def save(recorded: Recorded, path: Path) -> None:
     Raises:
         OSError: if it cannot be written.
     """
-    told = {"format": FORMAT, "command": recorded.command, **vars(recorded)}
+    write({"command": recorded.command, **vars(recorded)}, path)
+
+
+def write(told: Mapping[str, Any], path: Path) -> None:
+    """Write a file of results, a line for each run: the whole of it or, if that fails, nothing.
+
+    Args:
+        told: what it says, by all of `KEYS` but the format.
+        path: the file, which stays as it was until the new one is whole.
+
+    Raises:
+        OSError: if it cannot be written.
+        ValueError: if a key is missing or another is there, or a number is not finite.
+    """
+    told = {"format": FORMAT, **told}
+    if set(told) != KEYS:
+        raise ValueError(f"results must have {sorted(KEYS)}, got {sorted(told)}")
     runs = ",\n".join("  " + json.dumps(run, allow_nan=False) for run in told.pop("runs"))
     rest = json.dumps(told, indent=1, allow_nan=False).removesuffix("\n}")
     text = f'{rest},\n "runs": [\n{runs}\n ]\n}}\n'
@@ -174,6 +190,16 @@ def save(recorded: Recorded, path: Path) -> None:
 
 def here(device: str = "cpu") -> dict[str, Any]:
     """Return what a run's numbers may depend on, beside its configuration.
+
+    Args:
+        device: on which it computes.
+    """
+    text = f"{corpus().num_files} files, sha256 {corpus().sha256[:16]}"
+    return {**machine(device), "text": text}
+
+
+def machine(device: str = "cpu") -> dict[str, Any]:
+    """Return which machine computes, and with which versions.
 
     Args:
         device: on which it computes.
@@ -189,7 +215,6 @@ def here(device: str = "cpu") -> dict[str, Any]:
         "torch": str(torch.__version__),
         "numpy": numpy.__version__,
         "ropelib": __version__,
-        "text": f"{corpus().num_files} files, sha256 {corpus().sha256[:16]}",
     }
 
 

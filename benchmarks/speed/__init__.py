@@ -1,0 +1,1 @@
+"""How long a rotation takes beside everybody else's, in the same run: `python benchmarks/speed`."""
