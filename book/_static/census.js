@@ -1,0 +1,193 @@
+// Filters the rows of the census by what is typed. The page is whole without it.
+
+// What is typed, as words.
+(() => {
+  "use strict";
+
+  const STILL =
+    /\b(?:no|not|nope|without|(?:does not|doesn't))\s+(?:rope|rotary|rotation|rotat(?:e|es|ing))\b|\bnope\b/g;
+  const UNSCALED = /\b(?:no|without)\s+scaling\b|\bscaling\s+none\b|\bunscaled\b/g;
+  const THOUSANDS = /(?<![\w.])\d{1,3}(?:(?:[,_'\u202f]\d{3})+|(?:[ \u00a0]000)+)(?!\d)/g;
+  // What a number is called beside it: it tells nothing by itself.
+  const NAMES = new Set("base theta rope_theta model_type layout pairs".split(" "));
+  // What follows a model's name in that of a checkpoint: versions, sizes, what it was trained for.
+  const FOLLOWS =
+    /^(?:v?\d+|\d+(?:x\d+)?[bmkt]|[ae]\d+b|instruct|chat|base|it|hf|pt|preview|mini|nano|tiny|small|medium|large|xl)$/;
+
+  const squashed = (name) => name.toLowerCase().replace(/[^a-z0-9]/g, "");
+
+  /** The words that are typed: a number without separators, "64 of 128" and "does not rotate" are one. */
+  function wordsOf(typed) {
+    const words = typed
+      .toLowerCase()
+      .replace(/\S*\//, "") // who published it
+      .replace(/[=:?!"“”]/g, " ")
+      .replace(STILL, " none ")
+      .replace(UNSCALED, " unscaled ")
+      .replace(THOUSANDS, (number) => number.replace(/\D/g, ""))
+      .replace(/[,;()]/g, " ")
+      .match(/\d+ of(?: \d+)?(?!\S)|\S+/g);
+    return (words ?? []).filter((word) => !NAMES.has(word));
+  }
+
+  /** The number that a word is, 500k and 1e6 too; NaN where it is none. */
+  function numberOf(word) {
+    const [, digits, unit] = /^(\d+(?:\.\d+)?(?:e\+?\d+)?)([km]?)$/.exec(word) ?? [];
+    return Number(digits) * { "": 1, k: 1e3, m: 1e6 }[unit ?? ""];
+  }
+
+  /** Whether words are in a type's name, whatever stands between them; its beginning may be run together. */
+  function isCalled(one, words) {
+    const name = words.join(" ");
+    if (!/[a-z]/.test(name) || /[^\w\s.-]/.test(name)) return false;
+    const apart = new RegExp(
+      name
+        .split(/[^a-z0-9]+/)
+        .filter(Boolean)
+        .join("[^a-z0-9]*"),
+    );
+    return one.types.some((type) => apart.test(type.toLowerCase()) || squashed(type).startsWith(squashed(name)));
+  }
+
+  Object.assign(document.currentScript, { typed: { FOLLOWS, squashed, wordsOf, numberOf, isCalled } });
+})();
+
+// Which rows have these words, and what the page shows of it.
+(() => {
+  "use strict";
+
+  const { FOLLOWS, squashed, wordsOf, numberOf, isCalled } = document.currentScript.typed;
+  const WORDS = {
+    count: (count, all) => `${count} of ${all} model types`,
+    read: (typed, type) =>
+      `“${typed}” is read as ${type}, by its name alone: model_type in the model's config.json decides.`,
+    nothing: (typed) =>
+      `Nothing here matches “${typed}”. Try a part of the model_type in the model's config.json, a base such as ` +
+      "500000, half, interleaved, yarn, or none for what does not rotate. Or ",
+    paste: "paste the file",
+  };
+
+  // ---- what a row has ---------------------------------------------------------------------------
+
+  function factsOf(row) {
+    const sentence = row.closest("dd")?.previousElementSibling;
+    const cells = [...row.querySelectorAll("td")];
+    const told = row.matches("li") ? [row, sentence] : row.querySelectorAll("th, td");
+    const column = (label) => cells.filter((cell) => cell.dataset.label === label).map((cell) => cell.textContent);
+    const numbers = cells.flatMap((cell) => cell.textContent.replace(/,/g, "").match(/\d+/g) ?? []);
+    return {
+      row,
+      types: [...row.querySelector("th, code").parentElement.querySelectorAll("code")].map((code) => code.textContent),
+      words: [...told]
+        .map((part) => part?.textContent ?? "")
+        .join(" ")
+        .toLowerCase(),
+      layouts: new Set(column("pairs")),
+      numbers: new Set(numbers.map(Number)),
+      bases: column("base").map((base) => Number(base.replace(/,/g, ""))),
+      unscaled: column("scaling").includes("none"),
+      still: sentence?.matches("[data-still]") ?? false,
+    };
+  }
+
+  const census = document.querySelector(".census");
+  const facts = [...census.querySelectorAll("tbody, li")].map(factsOf);
+  const own = new Map(facts.map((one) => [squashed(one.types[0]), one]));
+  const bases = new Set(facts.flatMap((one) => one.bases));
+
+  /** Whether a word is about how a type rotates, not about what it is called. */
+  const isFact = (word) =>
+    ["none", "unscaled", "half", "interleaved"].includes(word) ||
+    / of/.test(word) ||
+    bases.has(numberOf(word)) ||
+    (/^\d+$|e/.test(word) && numberOf(word) >= 1000);
+
+  function hasWord(one, word) {
+    if (word === "none") return one.still;
+    if (word === "unscaled") return one.unscaled;
+    if (word === "half" || word === "interleaved") return one.layouts.has(word);
+    if (/ of/.test(word)) return new RegExp(`\\b${word}\\b`).test(one.words);
+    if (!Number.isNaN(numberOf(word))) return one.numbers.has(numberOf(word));
+    return one.words.includes(word);
+  }
+
+  /** Whether a row has all words; some that follow each other may be its name: "gpt neox". */
+  function has(one, words) {
+    if (words.length === 0) return true;
+    if (hasWord(one, words[0]) && has(one, words.slice(1))) return true;
+    return words.some((_, at) => isCalled(one, words.slice(0, at + 1)) && has(one, words.slice(at + 1)));
+  }
+
+  /** The type that a checkpoint's name begins with, once versions and sizes are gone; null where there is none. */
+  function typeOf(words) {
+    const parts = words
+      .join(" ")
+      .split(/[^a-z0-9]+/)
+      .filter(Boolean);
+    const cut = [];
+    for (; parts.length; cut.push(parts.pop())) {
+      const glued = /^([a-z]+)\d+$/.exec(parts.at(-1));
+      const name = parts.join("");
+      const experts = cut.some((part) => /^a\d+b$/.test(part)) && own.get(`${name}moe`);
+      if (experts || own.has(name)) return { one: experts || own.get(name), cut };
+      if (glued && own.has([...parts.slice(0, -1), glued[1]].join(""))) {
+        return { one: own.get([...parts.slice(0, -1), glued[1]].join("")), cut: [...cut, parts.at(-1)] };
+      }
+      if (!FOLLOWS.test(parts.at(-1))) return null;
+    }
+    return null;
+  }
+
+  /** The rows to show, and the type that a name was reduced to, if it was. */
+  function found(typed) {
+    const words = wordsOf(typed);
+    const shown = new Set(facts.filter((one) => has(one, words)));
+    const name = words.filter((word) => !isFact(word));
+    const read = typeOf(name);
+    if (!read?.cut.length) return { shown, type: null };
+    // Without its only number a name may mean another model, so one that has the number goes first.
+    const version = !/\d/.test(read.one.types[0]) && read.cut.some((part) => /^\D*\d{1,2}$/.test(part));
+    const begins = (one) => one.types.some((type) => squashed(type).startsWith(squashed(name.join(""))));
+    if (version && [...shown].some(begins)) return { shown, type: null };
+    const text = own.get(squashed(read.one.types.at(-1)));
+    const ofType = [read.one, text].filter((one) => one && words.filter(isFact).every((word) => hasWord(one, word)));
+    for (const one of ofType) shown.add(one);
+    return { shown, type: ofType.length ? read.one.types[0] : null };
+  }
+
+  // ---- the page ---------------------------------------------------------------------------------
+
+  const form = census.querySelector(".census-form");
+  const input = form.querySelector("input");
+  const [said, note] = form.querySelectorAll("[role=status] p");
+  const groups = [...census.querySelectorAll("section, dd")];
+
+  function filter() {
+    const typed = input.value.trim();
+    const { shown, type } = found(typed);
+    for (const one of facts) one.row.hidden = !shown.has(one);
+    for (const group of groups) {
+      const empty = !group.querySelector("tbody:not([hidden]), li:not([hidden])");
+      group.hidden = empty;
+      if (group.matches("dd")) group.previousElementSibling.hidden = empty;
+    }
+    said.textContent = WORDS.count(shown.size, facts.length);
+    note.hidden = shown.size > 0 && !type;
+    note.textContent = type ? WORDS.read(typed, type) : WORDS.nothing(typed);
+    if (!type) {
+      const link = document.createElement("a");
+      link.href = "your_model.html";
+      link.textContent = WORDS.paste;
+      note.append(link, ".");
+    }
+  }
+
+  form.hidden = false;
+  input.value = new URLSearchParams(location.search).get("type") ?? ""; // as the search hands it over
+  input.addEventListener("input", () => {
+    filter();
+    // What is left stands where the table begins, above the place to which somebody had scrolled.
+    if (census.getBoundingClientRect().top < form.getBoundingClientRect().top) census.scrollIntoView();
+  });
+  filter();
+})();

@@ -1,0 +1,1 @@
+"""Who rotates what: every model type of the transformers that is installed, measured and listed."""

@@ -1,0 +1,107 @@
+"""What `RopeConfig` makes of every model type: read from defaults of transformers, and recorded."""
+
+import json
+import re
+import warnings
+from pathlib import Path
+from typing import Any
+
+from ropelib.config import RopeConfig, layer_types
+from ropelib.config.model_types import NEEDS
+
+WITHIN = " → "
+"""Between a type and that of the text within it."""
+_NAMED = re.compile(r"model_type (?:is )?[\"']([^\"']+)[\"']")
+RECORDED = Path(__file__).parents[2] / "book/results/census.json"
+
+
+def survey() -> dict[str, Any]:
+    """Return the census of the transformers that is installed.
+
+    Returns:
+        The version; under "rotating" what `RopeConfig` reads from each type's own default, or from
+        that with the one value without which the type does not rotate ("where"), one list of facts
+        for each kind of layer; under "parts" the types that are read by the text
+        within, with the text's type; under "others" what is said of all other types, each sentence
+        with its types.
+    """
+    import transformers
+    from transformers.models.auto.configuration_auto import CONFIG_MAPPING
+
+    transformers.utils.logging.set_verbosity_error()
+    rotating, parts, others = {}, {}, {}
+    for model_type in sorted(CONFIG_MAPPING.keys(), key=str.lower):
+        try:
+            config = CONFIG_MAPPING[model_type]().to_dict()
+        except Exception:  # whatever a configuration that cannot stand alone raises
+            said = "its configuration cannot be made without another's"
+            others.setdefault(said, []).append(model_type)
+            continue
+        key, value = NEEDS.get(model_type, (None, None))
+        try:
+            kinds = _read(config if key is None else config | {key: value})
+        except (TypeError, ValueError) as error:
+            named = _NAMED.search(str(error))
+            said = _NAMED.sub('model_type "…"', str(error))
+            inner = named and named[1]
+            name = model_type if inner in (None, model_type) else f"{model_type}{WITHIN}{inner}"
+            others.setdefault(said, []).append(name)
+            continue
+        inner = kinds[0].pop("model_type")
+        for kind in kinds[1:]:
+            del kind["model_type"]
+        if inner == config.get("model_type"):
+            where = None if key is None else f"{key} is {json.dumps(value)}"
+            rotating[model_type] = [{**facts, "where": where} for facts in kinds]
+        else:
+            parts[model_type] = inner
+    return {
+        "transformers": transformers.__version__,
+        "rotating": rotating,
+        "parts": parts,
+        "others": others,
+    }
+
+
+def _read(config: dict[str, Any]) -> list[dict[str, Any]]:
+    found = []
+    # Some defaults are made from a set, whose order is that of no two runs.
+    for kind in sorted(layer_types(config), key=str):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            rope = RopeConfig.from_hf(config, kind)
+        layers = None if rope.rotating_layers is None else len(rope.rotating_layers)
+        facts = {
+            "kind": kind,
+            "layout": rope.layout,
+            "head_dim": rope.head_dim,
+            "rotary_dim": rope.rotary_dim,
+            "still_pairs": int((rope.inv_freq() == 0).sum()),
+            "base": rope.base,
+            "scaling": None if rope.rope_type == "default" else rope.rope_type,
+            "layers": layers,
+            "num_layers": rope.num_layers,
+        }
+        found.append({"model_type": rope.model_type, **facts})
+    return found
+
+
+def write(path: Path = RECORDED) -> None:
+    """Write the census to a file.
+
+    Args:
+        path: of the file.
+    """
+    path.write_text(json.dumps(survey(), indent=1) + "\n", "utf-8")
+
+
+def recorded(path: Path = RECORDED) -> dict[str, Any]:
+    """Return the census as it was recorded.
+
+    Args:
+        path: of the file.
+
+    Returns:
+        As `survey`.
+    """
+    return json.loads(path.read_text("utf-8"))

@@ -1,0 +1,235 @@
+"""The museum as a page shows it: a tree of folds by symptom, whose leaves are the exhibits."""
+
+import html
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from ropebook import palette
+from ropebook.museum.kit import SHOWS, Exhibit, Hall
+from ropelib.diagnosis import Finding, Report
+
+FEW = 6  # as many leaves hang from a branch without another question
+ASIDE = {
+    "compared": '<p class="rope-museum-aside">Nothing to choose by? '
+    '<a data-rope-page="practice/check_yours">Have your rotation diagnosed</a>, and look for its '
+    "word here.</p>"
+}
+"""What stands above the leaves that show so."""
+
+
+class Walls:
+    """The halls as a notebook's output.
+
+    Attributes:
+        halls: what is shown, in its order.
+        reports: by the name of an exhibit, what `diagnose` said and whether it had to be told what
+            was meant.
+    """
+
+    def __init__(self, halls: Iterable[Hall]):
+        """Have every bug diagnosed.
+
+        Args:
+            halls: what to show.
+        """
+        self.halls = list(halls)
+        self.reports: dict[str, tuple[Report, bool]] = {
+            exhibit.name: exhibit.examined(exhibit.wrong())
+            for hall in self.halls
+            for exhibit in hall.exhibits
+        }
+
+    @property
+    def told(self) -> int:
+        """How many bugs no measurement shows that is not told what was meant."""
+        return sum(told for _, told in self.reports.values())
+
+    def __repr__(self) -> str:
+        """Say it in words, for a terminal."""
+        return "\n".join(
+            f"{exhibit.name}: {self.finding(exhibit).code}"
+            for hall in self.halls
+            for exhibit in hall.exhibits
+        )
+
+    def finding(self, exhibit: Exhibit) -> Finding:
+        """Return what names the bug: its code, or whatever was said first.
+
+        Args:
+            exhibit: one of the halls'.
+        """
+        report, _ = self.reports[exhibit.name]
+        named = [finding for finding in report.findings if finding.code == exhibit.code]
+        return (named or report.findings)[0]
+
+    def _repr_html_(self) -> str:
+        halls = "".join(
+            _fold(f"museum-{hall.name}", "hall", hall.asks, self._branches(hall), hall.exhibits)
+            for hall in self.halls
+        )
+        return f'<div class="rope-museum"><style>{style()}</style>{halls}</div>'
+
+    def _branches(self, hall: Hall) -> str:
+        if len(hall.exhibits) <= FEW:
+            return "".join(map(self._leaf, hall.exhibits))
+        branches = {
+            name: [exhibit for exhibit in hall.exhibits if exhibit.shows == name] for name in SHOWS
+        }
+        return "".join(
+            _fold(
+                f"museum-{hall.name}-{name}",
+                "branch",
+                SHOWS[name],
+                ASIDE.get(name, "") + "".join(map(self._leaf, leaves)),
+                leaves,
+            )
+            for name, leaves in branches.items()
+            if leaves
+        )
+
+    def _leaf(self, exhibit: Exhibit) -> str:
+        finding, (_, told) = self.finding(exhibit), self.reports[exhibit.name]
+        numbers = ", ".join(f"{name} {_number(value)}" for name, value in finding.evidence.items())
+        measured = (
+            f'<small class="rope-museum-measured">{_text(numbers)}</small>' if numbers else ""
+        )
+        threads = ", ".join(map(_link, exhibit.also))
+        also = f"<p>The same bug: {threads}.</p>" if threads else ""
+        called = _words(how(exhibit, told))
+        body = (
+            f"<p><strong>{_text(exhibit.name.capitalize())}</strong>, {_link(exhibit.where)}</p>"
+            f'<pre tabindex="0"><code>{_code(exhibit)}</code></pre>'
+            f"<p><code>diagnose</code>, {called}: {_code_word(finding.code)}. "
+            f"{_text(finding.sentence)} {measured}</p>"
+            f'<div class="highlight"><pre tabindex="0">$ {command(exhibit)}</pre></div>{also}'
+        )
+        name = exhibit.name[0].upper() + exhibit.name[1:]
+        return _fold(f"bug-{slug(exhibit.name)}", "leaf", exhibit.saw, body, title=name)
+
+
+class Shelf:
+    """What hangs nowhere, as a notebook's output: each with its thread and the test that sees it.
+
+    Attributes:
+        rows: what went wrong, its thread, the test.
+    """
+
+    def __init__(self, rows: Iterable[tuple[str, str, str]]):
+        """Keep the rows.
+
+        Args:
+            rows: what went wrong, its thread, the test.
+        """
+        self.rows = list(rows)
+
+    def __repr__(self) -> str:
+        """Say it in words, for a terminal."""
+        return "\n".join(f"{what} ({where}): {test}" for what, where, test in self.rows)
+
+    def _repr_html_(self) -> str:
+        items = "".join(
+            f"<li>{_text(what)} ({_link(where)}). <em>Seen by:</em> {_text(test)}.</li>"
+            for what, where, test in self.rows
+        )
+        return f"<ul>{items}</ul>"
+
+
+def slug(name: str) -> str:
+    """Return a name as part of an address.
+
+    Example:
+        >>> slug("the prompt's last place, again")
+        'the-prompt-s-last-place-again'
+    """
+    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
+
+
+def how(exhibit: Exhibit, told: bool) -> str:
+    """Return how `diagnose` was called, in words.
+
+    Args:
+        exhibit: whose lines it was called with.
+        told: whether it had to be told what was meant.
+
+    Example:
+        >>> from ropebook.museum import EXHIBITS
+        >>> how(EXHIBITS["every step at position 0"], False)
+        'called with these lines as `decode=`, beside a right rotation'
+    """
+    if exhibit.part == "decode":
+        return "called with these lines as `decode=`, beside a right rotation"
+    if exhibit.part == "both":
+        return "called with these lines as the rotation and as `decode=`"
+    return "once it is told what was meant" if told else "from the rotation alone"
+
+
+def command(exhibit: Exhibit) -> str:
+    """Return the command that says the same.
+
+    Args:
+        exhibit: of the museum.
+
+    Example:
+        >>> from ropebook.museum import EXHIBITS
+        >>> command(EXHIBITS["every step at position 0"])
+        'python -m ropebook.museum every-step-at-position-0'
+    """
+    return f"python -m ropebook.museum {slug(exhibit.name)}"
+
+
+def _fold(
+    name: str, kind: str, asks: str, body: str, leaves: Iterable = (), title: str | None = None
+) -> str:
+    """Return a fold; a title is what a search finds it by (ropebook/site/leaves.py)."""
+    number = len(list(leaves))
+    count = f' <span class="rope-museum-count">{number}</span>' if number else ""
+    found = "" if title is None else f' data-title="{html.escape(title)}"'
+    return (
+        f'<details id="{name}" class="rope-museum-{kind}"{found}>'
+        f"<summary>{_text(asks)}{count}</summary>"
+        f'<div class="rope-museum-body">{body}</div></details>'
+    )
+
+
+def _code(exhibit: Exhibit) -> str:
+    """The source, and under the line that is wrong the line that mends it."""
+    lines = []
+    mended = exhibit.mended_source.splitlines()
+    for before, after in zip(exhibit.source.splitlines(), mended, strict=True):
+        if before == after:
+            lines.append(f"  {_text(before)}")
+        else:
+            lines.append(f"<del>- {_text(before)}</del>\n<ins>+ {_text(after)}</ins>")
+    return "\n".join(lines)
+
+
+def _code_word(code: str) -> str:
+    """Return a code of the diagnosis, which the book links to its row (ropebook/site/codes.py)."""
+    return f'<a data-rope-page="library/diagnosis#codes-{code}"><strong>{code}</strong></a>'
+
+
+def _link(thread: str) -> str:
+    owner_and_name, number = re.split("/(?:issues|pull)/", thread)
+    return (
+        f'<a href="https://github.com/{thread}">{owner_and_name.rpartition("/")[2]} #{number}</a>'
+    )
+
+
+def _number(value: object) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def _words(text: str) -> str:
+    """What stands between backticks is code."""
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", _text(text))
+
+
+def _text(words: str) -> str:
+    return html.escape(words, quote=False)
+
+
+def style() -> str:
+    """Return the style sheet, the palette's colors in it."""
+    css = palette.css() + Path(__file__).with_name("museum.css").read_text("utf-8")
+    return re.sub(r"/\*.*?\*/|\s*\n\s*", " ", css).replace("  ", " ")

@@ -1,0 +1,57 @@
+"""The plan of the museum: a square for each exhibit, that says who finds it and leads to it."""
+
+import pytest
+from bs4 import BeautifulSoup
+
+from ropebook.museum import EXHIBITS, HALLS
+from ropebook.museum.plan import STATES, Plan
+from ropebook.museum.walls import Walls, slug
+
+
+@pytest.fixture(scope="module")
+def plan():
+    return Plan(Walls(HALLS.values()))
+
+
+@pytest.fixture(scope="module")
+def shown(plan):
+    return BeautifulSoup(plan._repr_html_(), "html.parser")
+
+
+def test_each_exhibit_is_a_square_that_leads_to_its_leaf(plan, shown):
+    squares = shown.select("a.rope-plan-square")
+    walls = BeautifulSoup(plan.walls._repr_html_(), "html.parser")
+    assert [square["href"] for square in squares] == [f"#bug-{slug(name)}" for name in EXHIBITS]
+    for square, name in zip(squares, EXHIBITS, strict=True):
+        assert walls.find(id=square["href"][1:]).name == "details"
+        assert square["aria-label"].lower().startswith(f"{name.lower()}: ")
+    for hall, link in zip(HALLS.values(), shown.select("a.rope-plan-hall"), strict=True):
+        assert link.get_text() == hall.asks and walls.find(id=link["href"][1:]).name == "details"
+        assert len(link.parent.select("a.rope-plan-square")) == len(hall.exhibits)
+
+
+def test_a_square_says_who_found_it(plan, shown):
+    for square, exhibit in zip(shown.select("a.rope-plan-square"), EXHIBITS.values(), strict=True):
+        report, told = exhibit.examined(exhibit.wrong())
+        assert exhibit.code in report.codes
+        assert f"rope-plan-{'told' if told else 'alone'}" in square["class"]
+        assert square["aria-label"].endswith(STATES["told" if told else "alone"])
+    assert plan.counts == {"alone": len(EXHIBITS) - plan.walls.told, "told": plan.walls.told}
+    key = [item.get_text() for item in shown.select(".rope-plan-key li")]
+    assert key == repr(plan).splitlines()
+
+
+def test_what_is_not_found_is_not_hidden(plan):
+    name = next(iter(EXHIBITS))
+    reports = plan.walls.reports
+    kept = reports[name]
+    try:
+        reports[name] = (EXHIBITS["strides that are not asked"].examined(plan_right)[0], False)
+        assert plan.counts["missed"] == 1 and "not found" in plan._repr_html_()
+    finally:
+        reports[name] = kept
+
+
+def plan_right(x, position_ids):
+    """The rotation that most exhibits were meant to be."""
+    return next(iter(EXHIBITS.values())).meant.rotate(x, position_ids)

@@ -1,0 +1,128 @@
+"""The museum on a page: a tree of folds, in whose leaves stands what was computed."""
+
+import re
+
+import pytest
+from bs4 import BeautifulSoup
+
+from ropebook.museum import EXHIBITS, HALLS
+from ropebook.museum.__main__ import main
+from ropebook.museum.elsewhere import ELSEWHERE
+from ropebook.museum.kit import SHOWS
+from ropebook.museum.walls import FEW, Shelf, Walls, command, how, slug
+from ropebook.site.codes import address
+
+SMALL, LARGE = "batch", "cache"
+
+
+@pytest.fixture(scope="module")
+def walls():
+    return Walls([HALLS[SMALL], HALLS[LARGE]])
+
+
+@pytest.fixture(scope="module")
+def shown(walls):
+    return BeautifulSoup(walls._repr_html_(), "html.parser")
+
+
+def test_each_exhibit_is_a_leaf_with_its_symptom_and_its_thread(walls, shown):
+    leaves = shown.select("details.rope-museum-leaf")
+    exhibits = [exhibit for hall in walls.halls for exhibit in hall.exhibits]
+    assert len(leaves) == len(exhibits)
+    for exhibit in exhibits:
+        leaf = shown.find(id=f"bug-{slug(exhibit.name)}")
+        assert leaf.summary.get_text() == exhibit.saw
+        links = [link["href"] for link in leaf.find_all("a", href=True)]
+        threads = [exhibit.where, *exhibit.also]
+        assert links == [f"https://github.com/{thread}" for thread in threads]
+        (code,) = leaf.find_all(attrs={"data-rope-page": address(exhibit.code)})
+        assert code.get_text() == exhibit.code
+
+
+def test_the_code_is_the_source_with_the_mend_under_its_line(walls, shown):
+    for exhibit in (exhibit for hall in walls.halls for exhibit in hall.exhibits):
+        code = shown.find(id=f"bug-{slug(exhibit.name)}").pre.get_text().splitlines()
+        broken = [line[2:] for line in code if line[0] in " -"]
+        mended = [line[2:] for line in code if line[0] in " +"]
+        assert "\n".join(broken) == exhibit.source
+        assert "\n".join(mended) == exhibit.mended_source
+
+
+def test_what_diagnose_says_was_computed(walls, shown):
+    for exhibit in (exhibit for hall in walls.halls for exhibit in hall.exhibits):
+        report, told = exhibit.examined(exhibit.wrong())
+        said = shown.find(id=f"bug-{slug(exhibit.name)}").get_text()
+        assert exhibit.code in said and report.findings[0].sentence in said
+        assert how(exhibit, told).replace("`", "") in said
+    assert walls.told == sum(told for _, told in walls.reports.values())
+    assert f"{HALLS[SMALL].exhibits[0].name}: {HALLS[SMALL].exhibits[0].code}" in repr(walls)
+
+
+def test_how_it_was_called_is_said(walls):
+    """A rotation that is handed over beside a right one is not told "alone"."""
+    said = {}
+    for exhibit in EXHIBITS.values():
+        said.setdefault(exhibit.part, set()).update(how(exhibit, told) for told in (False, True))
+    assert said["rotate"] == {"from the rotation alone", "once it is told what was meant"}
+    assert all("`decode=`" in one for part in ("decode", "both") for one in said[part])
+
+
+def test_the_command_under_each_leaf_says_what_the_leaf_says(walls, shown, capsys):
+    for exhibit in (exhibit for hall in walls.halls for exhibit in hall.exhibits):
+        printed = shown.find(id=f"bug-{slug(exhibit.name)}").select_one(".highlight").get_text()
+        prompt, python, module, *arguments = printed.split()
+        assert (prompt, f"{python} {module}") == ("$", "python -m") and len(printed) < 72
+        report, _ = walls.reports[exhibit.name]
+        assert arguments.pop(0) == "ropebook.museum"
+        assert main(arguments) == (not report.ok)
+        told = capsys.readouterr().out
+        assert exhibit.source in told and exhibit.code in told and str(report) in told
+        assert main([*arguments, "--mended"]) == 0
+        assert exhibit.mended_source in capsys.readouterr().out
+
+
+def test_every_command_names_an_exhibit():
+    for exhibit in EXHIBITS.values():
+        assert command(exhibit).split()[-1] in {slug(name) for name in EXHIBITS}
+    with pytest.raises(SystemExit):
+        main(["no-such-exhibit"])
+
+
+def test_who_sees_nothing_is_led_to_the_command(shown):
+    for hall in HALLS:
+        branch = shown.find(id=f"museum-{hall}-compared")
+        if branch is not None:
+            assert (
+                branch.select_one(".rope-museum-aside a")["data-rope-page"]
+                == "practice/check_yours"
+            )
+
+
+def test_a_large_hall_asks_once_more_and_a_small_one_does_not(shown):
+    small, large = (shown.find(id=f"museum-{name}") for name in (SMALL, LARGE))
+    assert len(HALLS[SMALL].exhibits) <= FEW < len(HALLS[LARGE].exhibits)
+    assert not small.select("details.rope-museum-branch")
+    branches = large.select("details.rope-museum-branch")
+    asked = {exhibit.shows for exhibit in HALLS[LARGE].exhibits}
+    assert [branch.summary.contents[0].strip() for branch in branches] == [
+        SHOWS[name] for name in SHOWS if name in asked
+    ]
+    for fold in [small, large, *branches]:
+        count = int(fold.summary.select_one(".rope-museum-count").get_text())
+        assert count == len(fold.select("details.rope-museum-leaf"))
+
+
+def test_the_shelf_links_every_thread():
+    shelf = Shelf(ELSEWHERE)
+    found = BeautifulSoup(shelf._repr_html_(), "html.parser")
+    assert len(found.find_all("li")) == len(ELSEWHERE)
+    for (what, where, test), item in zip(ELSEWHERE, found.find_all("li"), strict=True):
+        assert item.a["href"] == f"https://github.com/{where}"
+        assert what in item.get_text() and test in item.get_text()
+        assert what in repr(shelf)
+
+
+def test_every_fold_has_an_address_of_its_own():
+    names = [slug(name) for hall in HALLS.values() for name in (e.name for e in hall.exhibits)]
+    assert len(set(names)) == len(names)
+    assert all(re.fullmatch("[a-z0-9-]+", name) for name in names)
