@@ -5,6 +5,7 @@ from ropebook.widgets.asking import Asking
 from ropebook.widgets.base import RopeWidget
 from ropebook.widgets.bet_cards.widget import BetCards
 from ropebook.widgets.bias_explorer.widget import BiasExplorer
+from ropebook.widgets.break_it.widget import BreakIt
 from ropebook.widgets.bug_lamps.widget import BugLamps
 from ropebook.widgets.complex_product.widget import ComplexProduct
 from ropebook.widgets.config_inspector.widget import ConfigInspector
@@ -12,6 +13,7 @@ from ropebook.widgets.distance_curve.widget import DistanceCurve
 from ropebook.widgets.fill_in_box.widget import FillInBox
 from ropebook.widgets.frequency_clocks.widget import FrequencyClocks
 from ropebook.widgets.layout_pairs.widget import LayoutPairs
+from ropebook.widgets.memory_passes.widget import MemoryPasses
 from ropebook.widgets.rotation_explorer.widget import RotationExplorer
 from ropebook.widgets.scaling_explorer.widget import ScalingExplorer
 from ropebook.widgets.score_builder.widget import ScoreBuilder
@@ -24,6 +26,7 @@ __all__ = [
     "Asking",
     "BetCards",
     "BiasExplorer",
+    "BreakIt",
     "BugLamps",
     "ComplexProduct",
     "ConfigInspector",
@@ -31,6 +34,7 @@ __all__ = [
     "FillInBox",
     "FrequencyClocks",
     "LayoutPairs",
+    "MemoryPasses",
     "RopeWidget",
     "RotationExplorer",
     "ScalingExplorer",

@@ -68,8 +68,9 @@ class RopeWidget(FolderWidget):
     Args:
         task: name of a task of this widget, which the picture shows under its sentence and ticks
             once it is done; None for none.
-        card: what makes a card of the widget, its picture alone over a sentence: the sentence,
-            `says`, and the `title` and address, `to`, of the page that it leads to; None for none.
+        card: what makes a card of the widget in a built page, its picture over a sentence: it,
+            `says`, the `title` and address, `to`, of the page that it leads to, and, where controls
+            stay beside the picture, their names, `moves`; None for none.
 
     Raises:
         traitlets.TraitError: there is no such task, or it is one of another widget.
@@ -79,6 +80,6 @@ class RopeWidget(FolderWidget):
     card = traitlets.Dict(
         default_value=None,
         allow_none=True,
-        key_trait=traitlets.Enum(["says", "title", "to"]),
+        key_trait=traitlets.Enum(["says", "title", "to", "moves"]),
         value_trait=traitlets.Unicode(),
     ).tag(sync=True)

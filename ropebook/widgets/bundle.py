@@ -143,7 +143,7 @@ def reached(source: str) -> str:
 
 
 def compact(source: str) -> str:
-    """Return a module without comments on lines of their own, indentation and empty lines.
+    """Return a module without comments on lines of their own, indentation and idle line ends.
 
     Raises:
         ValueError: a template literal goes on over a line's end, where a space would count.
@@ -153,7 +153,9 @@ def compact(source: str) -> str:
     for line in lines:
         if line.count("`") % 2:
             raise ValueError(f"a template literal must end on its line, got {line!r}")
-    return "".join(f"{line}\n" for line in lines)
+    # After these a statement goes on; a comment would swallow what comes.
+    goes_on = [line[-1] in ",{([" and "//" not in line for line in lines]
+    return "".join(line + "\n" * (not on) for line, on in zip(lines, goes_on, strict=True))
 
 
 def _sources(suffix: str) -> dict[str, str]:

@@ -101,6 +101,23 @@ def test_every_box_is_answered_wrong_and_right_by(opened, hand):
     assert [one["name"] for one in page.evaluate("marked")] == [e.name for e, _ in BOXES]
 
 
+def test_a_right_answer_that_is_changed_has_one_verdict_at_a_time(opened):
+    page = opened()
+    mark = "(node) => getComputedStyle(node, '::before').visibility"
+    for exercise, _ in BOXES:
+        if exercise.kind == "bet":
+            continue
+        box, right = Box(page, exercise), right_answer(exercise)
+        wrong = next(one for one in wrong_answers(exercise) if one != right)
+        tick = box.root.locator(".rope-ask-tick")
+        box.answer(right, "pointer")
+        seen = (tick.evaluate(mark), tick.get_attribute("aria-label"))
+        assert seen == ("visible", "solved"), (exercise.name, box.said())
+        box.answer(wrong, "pointer")
+        assert (tick.evaluate(mark), tick.get_attribute("aria-label")) == ("hidden", None)
+        assert box.done(), "what is done stays done"
+
+
 def _bet(page, box, wrong, right, hand):
     box.answer(wrong, hand)
     assert box.done() and "lost" in box.said()

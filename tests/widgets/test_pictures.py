@@ -135,10 +135,115 @@ _TOGETHER = """async () => {
 }"""
 # What they show is text: a reader's own beside a table, and lamps right under their switches.
 _NO_PICTURE = {"bug_lamps", "config_inspector"}
-_CHANGES_NOTHING = {"link"}  # copies an address: nobody looks at the picture for it
+# Runs in the page: which of some buttons change no picture, wherever the sliders stand. Nobody
+# looks at the picture for those.
+_IDLE = """async (names) => {
+  const pictures = () => [...document.querySelectorAll(".rope-widget svg")];
+  const look = () => pictures().map((node) => node.outerHTML).join();
+  const moves = async (button) => {
+    for (const input of document.querySelectorAll(".rope-widget input[type=range]")) {
+      input.value = Number(input.min) + 0.37 * (Number(input.max) - Number(input.min));
+      input.dispatchEvent(new Event("input", { bubbles: true }));
+    }
+    await passFrames(30);
+    const before = look();
+    button.click();
+    for (let frame = 0; frame < 60; frame += 1) {
+      await passFrames();
+      if (look() !== before) return true;
+    }
+    return false;
+  };
+  const idle = [];
+  for (const name of names) {
+    const button = document.querySelector(`.rope-widget button[data-control="${name}"]`);
+    if (button && !(await moves(button))) idle.push(name);
+  }
+  return idle;
+}"""
 
 
 @pytest.mark.parametrize("name", sorted(set(CLASSES) - _NO_PICTURE))
 def test_on_a_phone_a_picture_is_seen_while_any_control_is_in_hand(on_scratch, name):
     widget = on_scratch(name, size=(390, 788))  # what the page's bar leaves of a phone
-    assert set(widget.page.evaluate(_TOGETHER)) <= _CHANGES_NOTHING
+    apart = widget.page.evaluate(_TOGETHER)
+    assert set(apart) == set(widget.page.evaluate(_IDLE, apart))
+
+
+# Runs in the page, which is as high as a phone: how high what stays stands over the rest, whether
+# it hides all under it, and what of the rest it covers that moves nothing or is told in a fold.
+_STAYS = """async () => {
+  const stays = document.querySelector(".rope-widget .rope-stays");
+  if (!stays) return null;
+  for (const fold of document.querySelectorAll(".rope-frame details")) fold.open = true;
+  const seen = (node) => node.checkVisibility({ visibilityProperty: true });
+  const after = ":is(details:not(.rope-lamps-group), .rope-readouts) *";
+  const rest = [...document.querySelectorAll(after)]
+    .filter((node) => node.childElementCount === 0 && seen(node));
+  const covered = new Set();
+  let high = 0;
+  const last = document.body.scrollHeight;
+  for (let at = 0; at < last; at += 40) {
+    scrollTo({ top: at, behavior: "instant" });
+    await passFrames();
+    const over = stays.getBoundingClientRect();
+    if (over.top < 1) high = Math.max(high, Math.min(over.bottom, innerHeight));
+    for (const node of rest) {
+      const { top, bottom } = node.getBoundingClientRect();
+      if (bottom > over.top + 1 && top < over.bottom - 1) covered.add(node.outerHTML.slice(0, 80));
+    }
+  }
+  const opaque = !/, 0\\)$/.test(getComputedStyle(stays).backgroundColor);
+  return { share: high / innerHeight, opaque, covered: [...covered] };
+}"""
+
+
+# Pictures of many cells, each of which must be told from the next.
+_TALL = {"bias_explorer", "frequency_clocks", "sinusoid_explorer"}
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_on_a_phone_what_stays_is_low_and_leaves_with_its_last_control(on_scratch, name):
+    found = on_scratch(name, size=(390, 788)).page.evaluate(_STAYS)
+    if found is None:
+        pytest.skip("nothing stays")
+    assert name in _TALL or found["share"] <= 0.45, "half of the screen is left for what moves it"
+    assert found["opaque"] and found["covered"] == []
+
+
+# Runs in the page: circles that look as if they could be grabbed, a dot in a ring or of two colors,
+# and are in nothing that answers to a hand or a key.
+_LIKE_HANDLES = """() => {
+  const seen = (color) => color !== "none" && !/^rgba\\(.*, 0\\)$/.test(color);
+  const circles = [...document.querySelectorAll(".rope-widget svg:not([aria-hidden]) circle")]
+    .filter((node) => node.checkVisibility({ visibilityProperty: true }))
+    .filter((node) => !node.closest("[tabindex]"))
+    .map((node) => {
+      const { fill, stroke, strokeWidth } = getComputedStyle(node);
+      const { left, right, top, bottom } = node.getBoundingClientRect();
+      const edge = seen(stroke) && parseFloat(strokeWidth) >= 1;
+      const at = [(left + right) / 2, (top + bottom) / 2];
+      return { node, at, radius: Number(node.getAttribute("r")), fill, stroke, edge };
+    })
+    .filter(({ radius }) => radius > 0 && radius <= 14);
+  const within = (ring, dot) => dot.radius < ring.radius
+    && Math.hypot(dot.at[0] - ring.at[0], dot.at[1] - ring.at[1]) < 1;
+  const isGrip = (one) => one.radius >= 4.5 && one.edge
+    && ((seen(one.fill) && one.fill !== one.stroke) || circles.some((dot) => within(one, dot)));
+  return [circles.length, circles.filter(isGrip).map(({ node }) => node.outerHTML)];
+}"""
+
+
+def test_what_cannot_be_grabbed_does_not_look_as_if_it_could(on_scratch):
+    circles = {}
+    for widget in map(on_scratch, CLASSES):
+        for seed in (0, 1, 2):
+            widget.page.evaluate(_WANDER, [seed, 10 * bool(seed)])
+            widget.still()
+            count, grips = widget.page.evaluate(_LIKE_HANDLES)
+            circles[str(widget)] = circles.get(str(widget), 0) + count
+            assert grips == [], str(widget)
+    assert sum(count > 0 for count in circles.values()) > 4, "there are dots to look at"
+    explorer = on_scratch("rotation_explorer")
+    explorer.page.evaluate("document.querySelector('[data-control=q]').removeAttribute('tabindex')")
+    assert len(explorer.page.evaluate(_LIKE_HANDLES)[1]) == 1, "a handle is told by its looks"

@@ -61,7 +61,7 @@ def opened(chromium, tmp_path):
             viewport={"width": 900, "height": 900}, offline=True, reduced_motion="reduce"
         )
         contexts.append(context)
-        page, log = open_page(context, address.as_uri() + anchor)
+        page, log = open_page(context, address.as_uri() + anchor, lift=False)
         assert log.complaints == []
         return page
 
@@ -71,14 +71,14 @@ def opened(chromium, tmp_path):
 
 
 def veiled(page):
-    """What is veiled: the ids of the blocks, each both blurred and out of reach."""
+    """What is veiled: the ids of the blocks, each both unseen and out of reach."""
     found = page.evaluate(
         """() => [...document.querySelectorAll("main *")]
-          .filter((node) => node.inert || getComputedStyle(node).filter !== "none")
+          .filter((node) => node.inert || node.matches(".rope-veiled"))
           .map((node) => [node.id || node.firstElementChild.id, node.inert,
-            getComputedStyle(node).filter.startsWith("blur"), node.className])"""
+            getComputedStyle(node).display === "none", node.className])"""
     )
-    assert all(inert and blurred for _, inert, blurred, _ in found)
+    assert all(inert and unseen for _, inert, unseen, _ in found)
     assert bool(found) == (page.locator(".rope-veil").count() == 1)
     return [name for name, *_ in found]
 
@@ -112,6 +112,26 @@ def test_the_veil_is_lifted_without_a_bet_and_the_keyboard_goes_on_there(opened)
     assert veiled(page) == []
     assert page.evaluate("document.activeElement.id") == "first"
     assert not Box(page, BET).done()
+
+
+@pytest.mark.parametrize("hand", ["keyboard", "pointer"])
+def test_the_veil_leads_back_to_its_bet(opened, hand):
+    page = opened()
+    page.set_viewport_size({"width": 390, "height": 500})
+    back = page.get_by_role("button", name="Go to the bet")
+    back.scroll_into_view_if_needed()
+    bet = page.locator("[data-bet]")
+    assert bet.evaluate("(node) => node.getBoundingClientRect().bottom") < 0, "it is out of sight"
+    back.press("Enter") if hand == "keyboard" else back.click()
+    page.wait_for_function(
+        "() => { const { top } = document.querySelector('[data-bet]').getBoundingClientRect();"
+        " return top >= -1 && top < innerHeight / 2; }"
+    )
+    held = "(node) => node.contains(document.activeElement) && document.activeElement.role"
+    assert bet.evaluate(held) == "radio"
+    assert veiled(page) == ["first", "second"] and not Box(page, BET).done()
+    page.keyboard.press("Enter")
+    assert veiled(page) == []
 
 
 def test_the_veil_is_reached_by_tab_and_what_lies_under_it_is_not(opened):

@@ -7,10 +7,11 @@ const WORDS = {
   en: {
     done: "bet placed",
     won: "You won the bet.",
-    lost: "You lost this bet: it is another one.",
+    lost: "You lost this bet.",
     first: "your bet",
     right: "right",
-    veiled: "Place your bet first.",
+    veiled: "The answer waits for your bet.",
+    back: "Go to the bet",
     lift: "Show it without a bet",
   },
 };
@@ -46,7 +47,9 @@ function build({ el, model, told, words, ids, give, said }) {
   });
   const radios = cards.map(({ radio }) => radio);
   const group = html("div", { class: "rope-bet", role: "radiogroup", "aria-labelledby": ids.question });
-  group.style.setProperty("--columns", columnsFor(told.options));
+  const columns = columnsFor(told.options);
+  group.style.setProperty("--columns", columns);
+  group.dataset.beside = columns > 1;
   group.append(...cards.map((card) => card.node));
   // An arrow leads to another card and does not choose it: the first choice is the bet.
   arrowKeys(group, {

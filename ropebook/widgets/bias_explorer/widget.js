@@ -1,3 +1,4 @@
+import { fold } from "../kit/controls.js";
 import { div, html, resize, setAttributes, svg, whenChanged, widthOf } from "../kit/dom.js";
 import { box, label, layer, path } from "../kit/layer.js";
 import { clamp, inverseFrequencies, sinusoid, softmax } from "../kit/math.js";
@@ -23,6 +24,8 @@ const WORDS = {
     },
     place: { query: "query", key: "key", shift: "pushed on" },
     own: { clip_distance: "clip distance", num_buckets: "buckets", max_distance: "max distance", head: "head" },
+    more: "more: query, key, place, mask, numbers",
+    nothing: "Nothing to set.",
     switches: { causal: "causal mask", content: "example content" },
     stops: { push: "push the text on", steep: "steep", flat: "flat" },
     map: { rows: "query m ↓", columns: "key n →", masked: "hidden", least: "≤ −{level}", most: "≥ {level}" },
@@ -307,7 +310,7 @@ function chooseOn(picture, room, choose) {
   picture.addEventListener("pointermove", (event) => pressed(event) && press(event));
 }
 
-function build({ words, model, set, lesson, buttons, sliders, toggles, readouts }) {
+function build({ words, model, set, lesson, buttons, sliders, toggles, readouts, text }) {
   const tables = Object.fromEntries(TABLES.map((name) => [name, model.get(name)]));
   const picture = svg("svg", { role: "img", "aria-label": words.picture, class: "rope-bias-picture" });
   const map = matrixMap(picture, words.map);
@@ -368,16 +371,18 @@ function build({ words, model, set, lesson, buttons, sliders, toggles, readouts 
     for (const node of [heads, slope]) node.classList.toggle("rope-off", encoding !== "alibi");
     bucket.classList.toggle("rope-off", encoding !== "t5");
   });
-  const controls = [place(clip, buckets, head), place(farthest, heads), ...always, row(push)];
-  const parts = [
-    div("rope-bias-controls", ...controls),
+  const nothing = text(({ encoding }) => (OWN[encoding].some((name) => name !== "shift") ? "" : words.nothing));
+  const others = [
+    div("rope-bias-controls", ...always),
     row(...switches),
     div("rope-readouts", ...numbers, place(slope, bucket)),
   ];
+  const parts = [row(push), div("rope-bias-controls", place(clip, buckets, head, nothing), place(farthest, heads))];
+  const more = fold({ label: words.more, nodes: others }).node;
   const top = div("rope-bias-head", encodings, place(...notes));
   const surveyed = whenChanged((state) => surveyMatrix(state, tables));
   return {
-    node: div("rope-frame rope-bias", top, pictureBox, div("rope-bias-side", lesson, ...parts)),
+    node: div("rope-frame rope-bias", top, pictureBox, div("rope-bias-side", lesson, ...parts), more),
     measure: room,
     derive(state) {
       const matters = OWN[state.encoding].map((name) => [name, state[name]]);

@@ -8,6 +8,7 @@ import torch
 
 pytest.importorskip("anywidget")
 
+from browser import PHONE, WIDE
 from oracles import Oracle, held_by, wrong_readouts
 from refusals import assert_refused
 
@@ -42,10 +43,9 @@ def test_without_a_bug_nothing_is_noticed():
     assert max(BugLamps.with_bugs().errors.values()) < 1e-9
 
 
-def test_one_bug_is_on_at_first_and_the_answer_of_the_bet_is_not():
+def test_no_bug_is_on_at_first_so_that_no_bet_is_answered():
     lamps = BugLamps()
-    assert [bug for bug in BUGS if getattr(lamps, bug)] == ["rounded"]
-    assert lamps.lit == ["far"]
+    assert [bug for bug in BUGS if getattr(lamps, bug)] == lamps.lit == []
     assert lamps.view == "start"
 
 
@@ -182,8 +182,6 @@ def test_every_bug_alone_and_with_the_next_reports_what_the_matrices_say(on_scra
     lamps = on_scratch("bug_lamps")
     held = held_by(lamps)
     wrong, views = [], itertools.cycle(["pushed", "far", "cached", "start"])
-    lamps.control("rounded").click()
-    held["rounded"] = False
     for bug, following in zip(BUGS, (*BUGS[1:], BUGS[0]), strict=True):
         for switched in (bug, following, following, bug):
             lamps.control(switched).click()
@@ -216,8 +214,7 @@ def test_a_lamp_is_lit_where_python_says_so(on_scratch):
 STOPS = {
     "both_signs": ("q_sign", "k_sign"),
     "both_seats": ("q_seat", "k_seat"),
-    "no_bug": (),
-    "reset": ("rounded",),
+    "reset": (),
 }
 
 
@@ -229,3 +226,25 @@ def test_stops_set_their_bugs_and_no_others(on_scratch):
         assert [bug for bug in BUGS if lamps.control(bug).is_checked()] == list(
             sorted(bugs, key=BUGS.index)
         )
+
+
+def test_on_a_phone_the_lamps_stay_in_sight_and_the_switches_wait_in_their_folds(on_scratch):
+    for size, opened in ((WIDE, True), (PHONE, False)):
+        lamps = on_scratch("bug_lamps", size)
+        # As a reader meets it: a test's page has every fold opened.
+        groups = lamps.page.locator("details.rope-lamps-group")
+        assert groups.count() == 3
+        lamps.page.reload()
+        lamps.page.wait_for_selector(".rope-widget-host .rope-widget")
+        assert groups.evaluate_all("(all) => all.map((one) => one.open)") == [opened] * 3
+    top = "() => document.querySelector('.rope-lamps-row').getBoundingClientRect().top"
+    frame = lamps.page.locator(".rope-frame").bounding_box()["y"]
+    assert lamps.page.evaluate(top) - frame < 30, "lamps first"
+    groups.first.locator("summary").click()
+    lamps.control("q_sign").evaluate("(node) => node.scrollIntoView({ block: 'end' })")
+    lamps.control("q_sign").click()
+    lamps.frames()
+    assert lamps.page.locator(".rope-lamp-lit").count() == len(NOTICED["q_sign"])
+    lamps.page.evaluate("scrollTo({ top: 500, behavior: 'instant' })")
+    lamps.frames()
+    assert 0 <= lamps.page.evaluate(top) < 60, "and still there, far down"

@@ -1,3 +1,4 @@
+import { fold } from "../kit/controls.js";
 import { div, html, setAttributes, setText, svg, whenChanged, widthOf } from "../kit/dom.js";
 import { box, disc, label, layer, path, vector } from "../kit/layer.js";
 import { inverseFrequencies } from "../kit/math.js";
@@ -37,7 +38,7 @@ const WORDS = {
     },
     off: "off",
     state: { lit: "notices", dark: "silent" },
-    stops: { signs: "both turn backward", seats: "wrong seats for both", none: "no bug", reset: "reset" },
+    stops: { signs: "both turn backward", seats: "wrong seats for both", reset: "no bug" },
     vectors: { name: "hands of", q: "q", k: "k", v: "v" },
     views: {
       name: "text read",
@@ -50,7 +51,7 @@ const WORDS = {
     speed: "{value} rad",
     comma: ", ",
     lessons: {
-      none: "No bug, and all eight lamps are dark: what a right rotation looks like to every test.",
+      none: "No bug, and all eight lamps are dark: what a right rotation looks like to every test. Switch one on.",
       many: "{count} bugs at once. Lit: <b>{lit}</b>.",
       cancel: "{count} bugs at once. Lit: <b>{lit}</b>. Dark, though it would notice one of them alone: {hidden}.",
       nobody: "nothing",
@@ -73,7 +74,7 @@ const WORDS = {
       width:
         "Noticed by <b>{lit}</b>. Half of the head stands still. What turns keeps every law, and one pair by hand is too small to have two halves.",
       rounded:
-        "Noticed by <b>{lit}</b>. Up to 256 a 16-bit position is exact, so nothing nearby can see it. At 10,000 all five words share one position.",
+        "Noticed by <b>{lit}</b>. Small positions are exact in 16 bits, so nothing nearby can see it. At 10,000 all five words share one position.",
       from_one:
         "Noticed by <b>{lit}</b>. Only distances count, so no score and no output changes: harmless until half of the code counts from 0.",
       early:
@@ -96,7 +97,7 @@ const GROUPS = {
 const BUGS = Object.values(GROUPS).flat();
 const ALL_OFF = Object.fromEntries(BUGS.map((bug) => [bug, false]));
 const PAIRS = 4;
-const ROOM = { left: 44, top: 24, row: 54, gap: 0, bar: 72, foot: 28 };
+const ROOM = { left: 52, top: 24, row: 54, gap: 0, bar: 72, foot: 28 };
 const RAYS = Array.from({ length: 8 }, (_, i) => {
   const [c, s] = [Math.cos((i * Math.PI) / 4), Math.sin((i * Math.PI) / 4)];
   return `M${13 + 8 * c} ${13 + 8 * s}L${13 + 11.5 * c} ${13 + 11.5 * s}`;
@@ -217,14 +218,17 @@ function build({ words, model, lesson, chooser, buttons, toggles, ...tools }) {
   const seenBy = whenChanged((bugs) => noticed(small, bugs, model.get("tolerance")));
   const groups = Object.entries(GROUPS).map(([group, bugs]) => {
     const table = Object.fromEntries(bugs.map((bug) => [bug, { label: words.bugs[bug] }]));
-    const name = html("p", { class: "rope-lamps-group-name" }, words.groups[group]);
-    return div("rope-lamps-group", name, ...toggles(table));
+    const nodes = [div("rope-lamps-switches", ...toggles(table))];
+    return fold({ label: words.groups[group], nodes, className: "rope-lamps-group" });
+  });
+  // Where there is room, all switches are in sight; on a phone, the groups of them that are wanted.
+  const opened = whenChanged((narrow) => {
+    for (const group of groups) group.update(!narrow);
   });
   const visit = (bugs) => ({ visit: { ...ALL_OFF, ...Object.fromEntries(bugs.map((bug) => [bug, true])) } });
   const stops = buttons({
     both_signs: { label: words.stops.signs, ...visit(["q_sign", "k_sign"]) },
     both_seats: { label: words.stops.seats, ...visit(["q_seat", "k_seat"]) },
-    no_bug: { label: words.stops.none, ...visit([]) },
     reset: { label: words.stops.reset, reset: true },
   });
   const choose = (trait, table, names) => {
@@ -236,20 +240,22 @@ function build({ words, model, lesson, chooser, buttons, toggles, ...tools }) {
   return {
     node: div(
       "rope-frame rope-lamps",
-      div("rope-row rope-row-first", ...stops),
-      div("rope-lamps-board", div("rope-lamps-switches", ...groups), lamps.node),
+      div("rope-stays", lamps.node),
+      div("rope-row", ...stops),
+      div("rope-lamps-groups", ...groups.map(({ node }) => node)),
       lesson,
       div("rope-lamps-choices", ...choices),
       picture,
       html("p", { class: "rope-lamps-legend" }, words.legend),
     ),
-    measure: () => widthOf(picture, 200, 720),
+    measure: (narrow) => ({ narrow, width: widthOf(picture, 200, 720) }),
     derive({ view, ...state }) {
       const bugs = Object.fromEntries(BUGS.map((bug) => [bug, state[bug]]));
       const read = (some) => (view === "cached" ? readByCache(small, some) : readAtOnce(small, some, STARTS[view]));
       return { ...seenBy(bugs), seen: read(bugs), right: read({}) };
     },
-    draw(state, width) {
+    draw(state, { narrow, width }) {
+      opened(narrow);
       hands.draw(state, width);
       lamps.draw(state);
     },

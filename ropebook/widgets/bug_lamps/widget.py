@@ -68,7 +68,7 @@ class BugLamps(RopeWidget, folder="bug_lamps"):
             numbers of a pair get two angles.
         exponent: frequencies are base ** (-i / d), not base ** (-2i / d).
         width: half of each head turns, as if `rotary_dim` were 4.
-        rounded: positions are rounded to bfloat16; on at first.
+        rounded: positions are rounded to bfloat16.
         from_one: positions are counted from 1.
         early: the embeddings are turned, before they are projected.
         values: values are turned too.
@@ -83,8 +83,8 @@ class BugLamps(RopeWidget, folder="bug_lamps"):
 
     Example:
         >>> BugLamps().lit
-        ['far']
-        >>> BugLamps(rounded=False, q_sign=True, k_sign=True).lit
+        []
+        >>> BugLamps(q_sign=True, k_sign=True).lit
         ['by_hand', 'original']
     """
 
@@ -95,7 +95,7 @@ class BugLamps(RopeWidget, folder="bug_lamps"):
     cosines = traitlets.Bool(False).tag(sync=True)
     exponent = traitlets.Bool(False).tag(sync=True)
     width = traitlets.Bool(False).tag(sync=True)
-    rounded = traitlets.Bool(True).tag(sync=True)
+    rounded = traitlets.Bool(False).tag(sync=True)
     from_one = traitlets.Bool(False).tag(sync=True)
     early = traitlets.Bool(False).tag(sync=True)
     values = traitlets.Bool(False).tag(sync=True)

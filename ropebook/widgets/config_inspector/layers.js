@@ -9,9 +9,14 @@ function forEachLayer(key, values, total) {
   return values;
 }
 
-function kindsOfLayers({ text, table, is, orDefault, lookUp }, total) {
+function kindsOfLayers({ text, table, is, orDefault, lookUp, assume }, total) {
   const each = (kind) => Array.from({ length: total }, (_, i) => kind(i));
-  if (given(text.layer_types)) return forEachLayer("layer_types", text.layer_types, total);
+  const listed = table.spellings.layer_types.find((key) => given(text[key]));
+  if (listed) return forEachLayer(listed, text[listed], total);
+  if (text.block_types?.length) return each((i) => text.block_types[i % text.block_types.length]);
+  const named = text.attn_layer_indices;
+  const indices = !given(named) && is("names_attention") && assume("attn_layer_indices", "none") ? [] : named;
+  if (given(indices)) return each((i) => (indices.includes(i) ? "attention" : "mamba"));
   if (is("alternating")) return each((i) => kindOf(i % orDefault("global_attn_every_n_layers")));
   const [first, second] = table.spellings.sliding_window_pattern;
   const pattern = text[first] ?? text[second] ?? lookUp("patterns");
@@ -21,22 +26,26 @@ function kindsOfLayers({ text, table, is, orDefault, lookUp }, total) {
 }
 
 // Which layers rotate by `no_rope_layers`; the name misleads: a 1 is a layer that rotates.
-function switches({ text, table, model, known, orDefault }, total) {
+function switches({ text, table, model, known, is, orDefault }, total) {
   const [bases, listed] = [text.layer_rope_theta, text.no_rope_layers];
   if (given(bases)) return forEachLayer("layer_rope_theta", bases, total).map((value) => value !== 0);
+  const each = (turns) => Array.from({ length: total }, (_, i) => turns(i));
+  if (is("crossing")) return each((i) => !orDefault("cross_attention_layers").includes(i));
+  if (is("counted_back")) return each((i) => (total - 1 - i) % 4 !== 0);
   if (!table.read_by.no_rope_layers.includes(model) && (!given(listed) || known)) return Array(total).fill(true);
   if (listed?.length) return forEachLayer("no_rope_layers", listed, total).map((value) => value === 1);
-  return Array.from({ length: total }, (_, i) => (i + 1) % orDefault("no_rope_layer_interval") !== 0);
+  return each((i) => (i + 1) % orDefault("no_rope_layer_interval") !== 0);
 }
 
 // The layers of the chosen kind that rotate, and those that rotate in no way.
 export function layersOf(values, entries, layerType) {
   const { text, table, is, spelled } = values;
   const total = spelled("num_hidden_layers");
-  if (!given(total)) return { total, rotating: null, still: [] };
+  if (!given(total)) return { total, rotating: null, still: null };
   const [kinds, on] = [kindsOfLayers(values, total), switches(values, total)];
   const slidingOnly = is("sliding_only_always") || (is("sliding_only") && text.sliding_window !== null);
   if (!kinds && (slidingOnly || layerType !== null)) refuse("missingLayers", { key: "layer_types" });
+  if (!kinds && is("hybrids")) return { total, rotating: null, still: null }; // its file does not tell
   const turns = (i) =>
     on[i] &&
     !table.without_attention.includes(kinds?.[i]) &&

@@ -10,3 +10,21 @@ test("layers that do not rotate", () => {
   const bases = read({ layer_rope_theta: [5e3, 0, 5e3, 5e3], rope_theta: null }).spec;
   assert.deepEqual([bases.base, bases.layers.still], [5e3, [1]]);
 });
+
+test("hybrids list kinds, a pattern or indices; some count back from the last layer", () => {
+  const rotating = (changes) => read(changes).spec.layers.rotating;
+  assert.deepEqual(rotating({ layers_block_type: ["conv", "a", "conv", "a"] }), [1, 3]);
+  assert.deepEqual(rotating({ block_types: ["conv", "a"] }), [1, 3]);
+  assert.deepEqual(rotating({ model_type: "muse" }), [0, 1, 2]);
+  assert.deepEqual(rotating({ model_type: "mllama" }), [0, 2, 3]);
+  assert.deepEqual(rotating({ model_type: "mllama", cross_attention_layers: [0, 3] }), [1, 2]);
+});
+
+test("a hybrid that lists no kinds does not tell; a model that names its attention has none without", () => {
+  const { layers } = read({ model_type: "hybrid" }).spec;
+  assert.deepEqual(layers, { total: 4, rotating: null, still: null });
+  assert.deepEqual(read({ model_type: "hybrid", block_types: ["conv", "a"] }).spec.layers.rotating, [1, 3]);
+  const bamba = read({ model_type: "bamba" });
+  assert.deepEqual([bamba.spec.layers.rotating, bamba.notes.map(({ key }) => key)], [[], ["attn_layer_indices"]]);
+  assert.deepEqual(read({ model_type: "bamba", attn_layer_indices: [1] }).spec.layers.rotating, [1]);
+});

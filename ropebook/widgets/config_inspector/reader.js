@@ -17,15 +17,6 @@ const LONGEST = "max_position_embeddings";
 const rulesOf = ({ required, optional }) => ({ ...required, ...optional });
 const rulesOfAll = ({ rope_types: types }) => Object.assign({}, ...Object.values(types).map(rulesOf));
 
-function checkThatItRotates({ text, table, model, types, is }) {
-  if (is("unsupported")) refuse("unsupported", { key: "model_type", value: model, why: types.unsupported[model] });
-  if (is("without_rotation")) refuse("noRotation", { key: "model_type", value: model });
-  if (text.alibi) refuse("noRotation", { key: "alibi", value: true });
-  const value = text.position_embedding_type;
-  const turns = !given(value) || table.rotating_embeddings.includes(value);
-  if (!turns) refuse("noRotation", { key: "position_embedding_type", value });
-}
-
 function choose({ text }, entries, layerType) {
   const all = entries.get(null);
   const kinds = all ? (text.layer_types ?? []) : [...entries.keys()];
@@ -51,7 +42,7 @@ function layoutOf({ text, table, model, is, note }) {
   if (given(flag)) return flag ? "interleaved" : "half";
   if (model === null) note("no_model", "model_type", {});
   else note("model", "model_type", { value: model });
-  return "half";
+  return null; // it stands in the model's code alone
 }
 
 function ropeType({ rope_types: types, unsupported_types: unsupported }, entry, where, ofAType) {
@@ -111,7 +102,7 @@ function options({ text, table, note, assume }, entry, { type, original, maxSeqL
   return found;
 }
 
-function baseOf({ text, table, known, is, orDefault, lookUp, assume, spellings }, entries, entry, where) {
+function baseOf({ text, table, model, known, is, orDefault, lookUp, assume, spellings }, entries, entry, where) {
   const said = { [`${where}rope_theta`]: entry.rope_theta };
   if (entries.has(null) || !has(entry, "rope_theta")) Object.assign(said, spellings("base"));
   if (is("half_a_head")) said["10000 * rope_ratio"] = table.defaults.rope_theta * orDefault("rope_ratio");
@@ -122,7 +113,7 @@ function baseOf({ text, table, known, is, orDefault, lookUp, assume, spellings }
   }
   const found = agreed(said);
   if (given(found)) return found;
-  if (!known) refuse("missingBase", { key: "rope_theta" });
+  if (!known) refuse("missingBase", { key: "rope_theta", value: model });
   return assume("rope_theta", lookUp("bases") ?? table.defaults.rope_theta);
 }
 
@@ -166,7 +157,9 @@ function specOf(values, entries, layerType) {
   const type = ropeType(table, chosen, where, ofAType);
   const entry = checkedEntry(values, chosen, type, where, ofAType);
   const maxSeqLen = spelled(LONGEST);
-  const original = agreed({ [where + ORIGINAL]: entry[ORIGINAL], [ORIGINAL]: text[ORIGINAL] });
+  const length = agreed({ [where + ORIGINAL]: entry[ORIGINAL], [ORIGINAL]: text[ORIGINAL] });
+  const isAssumed = !given(length) && table.ratio_of_lengths.includes(type) && given(maxSeqLen);
+  const original = isAssumed ? values.assume(ORIGINAL, maxSeqLen, "longest") : length; // as transformers fills it in
   const spec = { layout, type, written: chosen.rope_type, maxSeqLen, original };
   checkMissing(table, entry, spec, where);
   Object.assign(spec, options(values, entry, spec, where));
@@ -186,7 +179,6 @@ export function readConfig(json, layerType, table) {
     const whole = parseJson(json, table.most);
     if (!isObject(whole)) refuse("object", { value: whole });
     const values = valuesOf(whole, table, result.notes);
-    checkThatItRotates(values);
     const entries = entriesByKind(values);
     // Of a kind that does not rotate there is nothing to read.
     const kinds = [...entries.keys()].filter((kind) => kind !== null && entries.get(kind));

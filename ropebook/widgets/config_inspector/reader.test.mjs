@@ -33,7 +33,7 @@ test("each mistake is named by its key", () => {
     [{ position_embedding_type: "absolute" }, "noRotation", "position_embedding_type"],
     [{ alibi: true }, "noRotation", "alibi"],
     [{ model_type: "gpt_oss" }, "scaledByDefault", "rope_parameters"],
-    [{ model_type: "new", rope_theta: null }, "missingBase", "rope_theta"],
+    [{ model_type: "new", rope_theta: null, partial_rotary_factor: 1 }, "missingBase", "rope_theta"],
     [{ model_type: "smollm3", no_rope_layers: [1, 0] }, "layers", "no_rope_layers"],
     [{ layer_rope_theta: [5, 5, 6, 0], rope_theta: null }, "layerBases", "layer_rope_theta"],
     [{ sliding_window_pattern: [] }, "rule", "sliding_window_pattern"],

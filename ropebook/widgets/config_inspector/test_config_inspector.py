@@ -27,7 +27,16 @@ SOURCE = Path(__file__).with_name("widget.js").read_text("utf-8")
 TABLE, CODE = re.fullmatch(r"(.*?^};\n)(.*)", SOURCE, re.DOTALL | re.MULTILINE).groups()
 READER = "".join(
     Path(__file__).with_name(f"{name}.js").read_text("utf-8")
-    for name in ("rules", "values", "rope_part", "layers", "widths", "json_places", "reader")
+    for name in (
+        "rules",
+        "rotating",
+        "values",
+        "rope_part",
+        "layers",
+        "widths",
+        "json_places",
+        "reader",
+    )
 )
 PLACES = Path(__file__).with_name("json_places.js").read_text("utf-8")
 LLAMA = {
@@ -282,7 +291,12 @@ REFUSED = [
     ),
     ({"rope_parameters": {"full_attention": {"rope_theta": 5.0}}}, "rope_theta"),
     ({"rope_scaling": {**LLAMA3, "high_freq_factor": 1.0}}, "high_freq_factor"),
-    ({"rope_scaling": {**YARN, "original_max_position_embeddings": None}}, "original_max"),
+    ({"rope_theta": [1e4, 5e6]}, "one for each layer"),
+    ({"model_type": "mine", "rope_theta": None}, "does not seem to rotate"),
+    ({"model_type": "mine", "rope_theta": None, "decoder": {"rope_theta": 1e4}}, "decoder may"),
+    ({"model_type": "zamba2", "use_mem_rope": False}, "use_mem_rope"),
+    ({"model_type": "pixtral"}, "two coordinates"),
+    ({"model_type": "mine", "rope_theta": None, "partial_rotary_factor": 0.5}, "rope_theta"),
     ({"rope_scaling": {**YARN, "truncate": "no"}}, "truncate"),
     ({"rope_scaling": {**YARN, "beta_fast": 1.0, "beta_slow": 2.0}}, "beta"),
     ({"rope_scaling": {**YARN, "mscale": 1.0}}, "mscale"),
@@ -359,7 +373,7 @@ def test_a_model_without_a_length_is_drawn_and_not_judged():
     [
         ({"rope_theta": 10**400}, "a number of at most 10¹⁵, got a number beyond 10³⁰⁸."),
         ({"model_type": "\u202e\x1b[31m"}, r'model_type "\u{202e}\u001b[31m" is unknown'),
-        ({"model_type": None}, "No model_type is given; layout half is assumed."),
+        ({"model_type": None}, "No model_type is given, so the layout is not known"),
         ({"rope_theta": "x" * 100_000}, "x…."),
         ({"layer_types": [0] * 5000}, "layer_types[0] must be text, got 0."),
         ({"rope_scaling": {"\u202e" * 500: 1}}, r"rope_scaling.\u{202e}\u{202e}\u{202e}"),
@@ -511,7 +525,8 @@ def test_typing_a_mistake_says_so_in_place_and_mending_it_brings_the_picture_bac
             'factor must be a number of at most 10¹⁵, got "8.0"',
         ),
         (text.replace("500000.0", "-5"), "rope_theta must be a number greater than 0, got -5"),
-        ('{"<img src=x>": 1}', "head_dim is missing"),
+        ('{"<img src=x>": 1}', "does not seem to rotate"),
+        ('{"<img src=x>": 1, "rope_theta": 1}', "head_dim is missing"),
         ("", "there is no text yet"),
     ]:
         box.fill(wrong)
@@ -562,6 +577,30 @@ def test_the_keyboard_reaches_everything(page):
 
 def without(config, *names):
     return {key: value for key, value in config.items() if key not in names}
+
+
+def test_of_p_rope_it_is_said_how_many_dimensions_turn_and_that_the_rest_has_frequency_0(page):
+    """Full attention of Gemma 4, as its file has it: all 512 have a frequency, most of them 0."""
+    config = {
+        **without(LLAMA, "rope_scaling"),
+        "head_dim": 512,
+        "rope_scaling": {"type": "proportional", "partial_rotary_factor": 0.25},
+    }
+    rope = RopeConfig.from_hf(config)
+    turning = 2 * int((rope.inv_freq() > 0).sum())
+    assert (turning, rope.rotary_dim) == (128, 512)
+    page.evaluate("(text) => model.set('config', text)", json.dumps(config))
+    settle(page)
+    row = page.locator("[data-report=rotary_dim]").first
+    assert row.inner_text() == f"{rope.rotary_dim}; {turning} turn (p = 0.25)"
+    assert report(page, "rotary_dim") == rope.rotary_dim
+    said = page.locator('[data-text="verdict"]').inner_text()
+    assert "Only 64 pairs turn, 128 of 512 dimensions (p = 0.25)" in said
+    assert "the frequencies of the other 192 are 0" in said
+    config["rope_scaling"]["partial_rotary_factor"] = 1.0
+    page.evaluate("(text) => model.set('config', text)", json.dumps(config))
+    settle(page)
+    assert row.inner_text() == "512"
 
 
 def test_what_no_model_has_is_drawn_without_nan_or_refused(page):

@@ -6,7 +6,7 @@ import { linearScale } from "../kit/plot.js";
 import { fill, formatQuantity, superscript } from "../kit/text.js";
 
 // Where everything stands: wavelengths above, how much each pair is slowed below.
-export const PLOT = { left: 46, right: 8, top: 16, floor: 226, stretchTop: 266, stretchFloor: 340, height: 376 };
+export const PLOT = { left: 46, right: 8, top: 16, floor: 226, stretchTop: 278, stretchFloor: 352, height: 388 };
 
 function planOf({ spec, unscaled, length, waves, slowed }, width) {
   const finite = [...waves, ...unscaled.map((f) => TAU / f)].filter(Number.isFinite);
@@ -42,7 +42,7 @@ export function wavesPicture(words) {
   const [stems, ghosts, stretchCurve] = ["config-stem", "config-ghost", "config-stretch"].map(path);
   const stretchDot = shape("circle", "config-stretch-dot", { r: 4 });
   const dots = svg("g", {}, picture);
-  const chosenDot = shape("circle", "wave-chosen", { r: 7 });
+  const chosenDot = shape("rect", "wave-chosen", { width: 14, height: 14, rx: 3 });
   const labels = ["context-label", "config-original-label"].map((name) => svgText(picture, `rope-${name}`));
 
   // Decades above, the factor below, pair numbers at the foot of both.
@@ -111,7 +111,7 @@ export function wavesPicture(words) {
     const { xOf, yOf, stretchY } = drawSeen({ spec, inverse, unscaled, length, waves, slowed }, width);
     const [cx, still] = [xOf(pair), !Number.isFinite(slowed[pair])];
     setAttributes(chosenLine, { d: `M${cx} ${PLOT.top}V${PLOT.stretchFloor}` });
-    setAttributes(chosenDot, { cx, cy: yOf(waves[pair]) });
+    setAttributes(chosenDot, { x: cx - 7, y: yOf(waves[pair]) - 7 });
     setAttributes(stretchDot, { cx, cy: still ? PLOT.stretchTop : stretchY(slowed[pair]) });
     stretchDot.style.display = still ? "none" : "";
   }

@@ -52,7 +52,7 @@ test("another pair moves the marks of the chosen one and draws nothing else", ()
   draw(seen, 2, WIDTH);
   assert.deepEqual(waves(), before);
   assert.ok(waves().every((node, i) => node === before[i]));
-  assert.equal(all("rope-wave-chosen")[0].attributes.cx, String(PLOT.left + 250));
+  assert.equal(all("rope-wave-chosen")[0].attributes.x, String(PLOT.left + 243));
   assert.equal(all("rope-config-stretch-dot")[0].style.display, "none");
 });
 

@@ -22,7 +22,10 @@ export const WORDS = {
     legend: { turns: "completes a turn within the context", never: "never does (hollow)", ghost: "before scaling" },
     axes: { wavelength: "wavelength, tokens", stretch: "slowed, times", pair: "pair, fastest first" },
     lines: { context: "context {value}", text: "text {value}", trained: "trained {value}" },
-    amounts: { times: "{value} ×", of: "{count} of {total}", endless: "∞", unknown: "not said", none: "none" },
+    amounts: {
+      ...{ times: "{value} ×", of: "{count} of {total}", endless: "∞", unknown: "not said", none: "none" },
+      share: "{all}; {dimensions} turn (p = {share})",
+    },
     beyondFloat: "a number beyond 10³⁰⁸",
     unreadable: "Not read as a rotary configuration yet. {reason}",
     verdict: "<b>{never} of {pairs}</b> pairs never complete a turn within {length} tokens.",
@@ -42,11 +45,12 @@ export const WORDS = {
     longropeShort: "Up to {original} tokens the short list holds; it slows pairs by {low} to {high} times.",
     longropeLong:
       "Beyond {original} tokens the long list holds, for all positions; it slows pairs by {low} to {high} times.",
-    proportional: "Only {turning} pairs turn; the other {still} stand still at every position.",
+    proportional:
+      "Only {turning} pairs turn, {dimensions} of {all} dimensions (p = {share}); the frequencies of the other {still} are 0.",
     attention: "cos and sin are multiplied by {factor}, so a score by {score}.",
     partial: "Only {rotary} of {head} dimensions rotate.",
     nopeLayers: "{count} of {total} layers do not rotate at all.",
-    layouts: { half: "half (i, i + {half})", interleaved: "interleaved (2i, 2i + 1)" },
+    layouts: { half: "half (i, i + {half})", interleaved: "interleaved (2i, 2i + 1)", null: "not known" },
     facts: {
       ...{ rope_type: "rope type", base: "base", head_dim: "head_dim", rotary_dim: "rotary_dim" },
       ...{ attention_factor: "attention factor", wavelength_fastest: "fastest turn, tokens" },
@@ -63,7 +67,13 @@ export const WORDS = {
       long: "The text has {value} characters; at most {most} are read, and no model needs so many.",
       object: "A configuration is one JSON object, {…}; got {value}.",
       missing: "{keys} must be given with rope type {type}.",
-      missingBase: "rope_theta is missing, and the model_type is unknown, so no base can be assumed.",
+      missingBase: "rope_theta is missing, and no default is known for model_type {value}.",
+      perLayerBase:
+        "rope_theta must be one number; one for each layer is written in rope_parameters, by kind of layer.",
+      needs: "{key} is {value}: a model of this type rotates only where it is {needed}.",
+      silent: "model_type {value} is unknown and no key here is about rotation: the model does not seem to rotate.",
+      elsewhere:
+        "model_type {value} is unknown and no key here is about rotation; there is no {known}, but {keys} may rotate: paste one of them.",
       missingLayers: "layer_types is missing: it says which layers rotate.",
       scaledByDefault:
         "rope_parameters is missing, and transformers' default for model_type {value} is not to leave frequencies as they are.",
@@ -104,12 +114,16 @@ export const WORDS = {
       alias: "Rope type {value} is read as {meant}.",
       softmax: "This model multiplies its softmax scale by {value} on top.",
       reach: "factor × original_max_position_embeddings is {reach} tokens; max_position_embeddings says {max}.",
-      model: "model_type {value} is unknown here; layout half is assumed.",
-      no_model: "No model_type is given; layout half is assumed.",
+      model: "model_type {value} is unknown here, so the layout is not known: the model’s code has it.",
+      no_model: "No model_type is given, so the layout is not known: the model’s code has it.",
     },
     // What a clash of widths names that no key of the text says.
     widthsFrom: { half_a_head: "half of the head" },
-    why: { model: "transformers' default for this model_type", ratio: "the ratio of the two lengths" },
+    why: {
+      model: "transformers' default for this model_type",
+      ratio: "the ratio of the two lengths",
+      longest: "as long as the longest text",
+    },
     rules: {
       ...{ number: "a number of at most 10¹⁵", tiny: "a number of at least 10⁻¹⁵" },
       ...{ positive: "a number greater than 0", above_one: "a number greater than 1" },
@@ -119,7 +133,11 @@ export const WORDS = {
       ...{ dimensions: "a whole number from 1 to 4096", layers: "a whole number from 1 to 10 000" },
       ...{ boolean: "true or false", text: "text", mapping: "an object or null" },
       ...{ positives: "a list of numbers", bases: "a list of one number per layer" },
-      ...{ switches: "a list of one 0 or 1 per layer", names: "a list of one name per layer" },
+      ...{
+        switches: "a list of one 0 or 1 per layer",
+        indices: "a list of whole numbers",
+        names: "a list of one name per layer",
+      },
       ...{ pattern: "a whole number or a text of L and G", greater: "greater than", at_least: "at least" },
     },
     reasons: {
@@ -231,7 +249,7 @@ function verdict(words, seen) {
   addScaling(add, words, seen);
   if (attentionFactor !== 1) add(words.attention, { factor: q(attentionFactor), score: q(attentionFactor ** 2) });
   if (spec.rotaryDim < spec.headDim) add(words.partial, { rotary: spec.rotaryDim, head: spec.headDim });
-  if (still.length) add(words.nopeLayers, { count: still.length, total });
+  if (still?.length) add(words.nopeLayers, { count: still.length, total });
   return said.join(" ");
 }
 
@@ -240,7 +258,8 @@ function addScaling(add, words, { spec, unscaled, inverse, slowed, length, grown
   const [low, high] = [Math.min(...slowed), Math.max(...slowed)];
   if (type === "proportional") {
     const turning = turningPairs(spec);
-    if (turning < inverse.length) add(words.proportional, { turning, still: inverse.length - turning });
+    if (turning < inverse.length)
+      add(words.proportional, { turning, still: inverse.length - turning, ...shareOf(spec) });
     if (factor !== 1) add(words.linear, { factor: q(factor) });
   } else if (low === 1 && high === 1) {
     add(type === "dynamic" ? words.dynamicRest : words.noScaling, { max: q(spec.maxSeqLen) });
@@ -258,25 +277,36 @@ function addScaling(add, words, { spec, unscaled, inverse, slowed, length, grown
   }
 }
 
+// In p-RoPE, how many dimensions turn of those that have a frequency, and what share the file asks for.
+function shareOf(spec) {
+  return { all: spec.rotaryDim, dimensions: 2 * turningPairs(spec), share: q(spec.partial_rotary_factor) };
+}
+
+function rotaryOf(words, spec) {
+  if (spec.type !== "proportional" || 2 * turningPairs(spec) === spec.rotaryDim) return spec.rotaryDim;
+  return [spec.rotaryDim, fill(words.amounts.share, shareOf(spec))];
+}
+
 // The numbers of the page and of a pair, and how they are written if not as quantities.
 function factsOf(words, seen, i) {
   const { spec, inverse, unscaled, waves, slowed, length, attentionFactor } = seen;
   const { total, rotating, still } = spec.layers;
   const { unknown, none, endless, times } = words.amounts;
   const [fastest, slowest, half] = [Math.min(...waves), Math.max(...waves), spec.rotaryDim / 2];
-  const [first, second] = spec.layout === "half" ? [i, i + half] : [2 * i, 2 * i + 1];
+  const pairs = { half: [i, i + half], interleaved: [2 * i, 2 * i + 1] };
+  const [first, second] = (pairs[spec.layout] ?? [NaN, NaN]).map((n) => [n, Number.isNaN(n) ? unknown : String(n)]);
   const turns = (wave) => [wave, Number.isFinite(wave) ? q(wave) : endless];
   const of = (count, all) => [count, fill(words.amounts.of, { count, total: all })];
   const short = (frequency, within) => of(neverTurn(frequency, within).length, inverse.length);
   return {
     ...{ rope_type: spec.type, layout: fill(words.layouts[spec.layout], { half }), base: spec.base },
-    ...{ head_dim: spec.headDim, rotary_dim: spec.rotaryDim, attention_factor: attentionFactor },
+    ...{ head_dim: spec.headDim, rotary_dim: rotaryOf(words, spec), attention_factor: attentionFactor },
     ...{ wavelength_fastest: turns(fastest), wavelength_slowest: turns(slowest) },
     never_turn_count: length === null ? [NaN, unknown] : short(inverse, length),
     never_turn_trained: spec.trained ? short(unscaled, spec.trained) : [NaN, unknown],
-    layers_still: total === null ? [NaN, unknown] : [still.length, still.length ? shortList(still) : none],
+    layers_still: still === null ? [NaN, unknown] : [still.length, still.length ? shortList(still) : none],
     layers_rotating: rotating ? of(rotating.length, total) : [NaN, unknown],
-    ...{ pair_first: [first, String(first)], pair_second: [second, String(second)] },
+    ...{ pair_first: first, pair_second: second },
     ...{ pair_unscaled: TAU / unscaled[i], pair_wavelength: turns(waves[i]) },
     pair_stretch: [slowed[i], Number.isFinite(slowed[i]) ? fill(times, { value: q(slowed[i]) }) : endless],
     pair_turns: length === null ? [NaN, unknown] : (length * inverse[i]) / TAU,
@@ -434,8 +464,8 @@ function build(tools) {
     lesson,
     div(
       "rope-config",
-      div("rope-config-input", ...editor.nodes, kinds.node, lengthSlider, editor.warningList),
-      div("rope-config-results rope-config-hideable", key, plot, pairSlider, pairBox),
+      div("rope-config-input", ...editor.nodes, kinds.node, editor.warningList),
+      div("rope-config-results rope-config-hideable", key, plot, lengthSlider, pairSlider, pairBox),
       div("rope-readouts rope-config-facts rope-config-hideable", ...modelNumbers),
     ),
   );

@@ -5,7 +5,7 @@ import { SHARE, agreed } from "./values.js";
 
 // head_dim and rotary_dim.
 export function widths(values, entry, type, layerType, where) {
-  const { text, table, is, lookUp, assume } = values;
+  const { text, table, is, lookUp, note, assume } = values;
   const latent = text.qk_rope_head_dim;
   const headDim = latent ?? headWidth(values, layerType);
   if (type === "proportional") return [headDim, headDim];
@@ -21,13 +21,15 @@ export function widths(values, entry, type, layerType, where) {
   const fallback = lookUp("rotary_dims");
   if (given(fallback) && text.rotary_dim === null)
     refuse("rule", { key: "rotary_dim", value: null, rule: "dimensions" });
-  said.rotary_dim = text.rotary_dim ?? (fallback && assume("rotary_dim", fallback));
+  const isRead = !is("ignores_rotary_dim");
+  said.rotary_dim = isRead ? (text.rotary_dim ?? (fallback && assume("rotary_dim", fallback))) : null;
   if (is("half_a_head")) said.half_a_head = Math.floor(headDim / 2);
   said.qk_rope_head_dim = latent;
   const found = agreed(said, "widths");
-  if (given(found)) return [headDim, found];
-  const share = lookUp("shares");
-  return [headDim, Math.trunc(headDim * (share ? assume(SHARE, share) : 1))];
+  const share = given(found) ? null : lookUp("shares");
+  const rotaryDim = found ?? Math.trunc(headDim * (share ? assume(SHARE, share) : 1));
+  if (!isRead && given(text.rotary_dim) && text.rotary_dim !== rotaryDim) note("unread", "rotary_dim");
+  return [headDim, rotaryDim];
 }
 
 function headWidth(values, layerType) {
@@ -49,12 +51,14 @@ function headWidth(values, layerType) {
 
 function commonHeadWidth({ text, table, is, spelled, lookUp, assume }, layerType) {
   const isGlobal = layerType === "full_attention";
-  const wide = (isGlobal ? text.global_head_dim : null) ?? spelled("head_dim");
+  const doubled = is("double_heads");
+  const wide = (isGlobal ? text.global_head_dim : null) ?? (doubled ? null : spelled("head_dim"));
   if (given(wide)) return wide;
   if (isGlobal && is("global_head_dims")) return assume("global_head_dim", lookUp("global_head_dims"));
   if (is("head_dims")) return assume("head_dim", lookUp("head_dims"));
-  const [value, otherValue] = [spelled("hidden_size"), spelled("num_attention_heads")];
-  if (!given(value)) refuse("headDim", { key: "hidden_size" });
+  const [hidden, otherValue] = [spelled("hidden_size"), spelled("num_attention_heads")];
+  if (!given(hidden)) refuse("headDim", { key: "hidden_size" });
+  const value = doubled ? 2 * hidden : hidden;
   if (!given(otherValue)) refuse("headDim", { key: "num_attention_heads" });
   if (value % otherValue) refuse("divide", { key: "hidden_size", value, otherValue });
   return checked("head_dim", value / otherValue, "dimensions", table);

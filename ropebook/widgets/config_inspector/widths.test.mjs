@@ -14,3 +14,11 @@ test("widths: latent attention, ChatGLM's half a head, each layer its own", () =
   own.per_layer_config = { 0: { head_dim: 4 } };
   assert.equal(read(own, "a").problems[0].code, "severalWidths");
 });
+
+test("a rotary_dim that the model's code does not read is noted where it says otherwise", () => {
+  const seen = read({ model_type: "m3", rotary_dim: 4 });
+  assert.equal(seen.spec.rotaryDim, 8);
+  assert.deepEqual(seen.notes, [{ code: "unread", key: "rotary_dim" }]);
+  const agreed = read({ model_type: "m3", rotary_dim: 4, partial_rotary_factor: 0.5 });
+  assert.deepEqual([agreed.spec.rotaryDim, agreed.notes], [4, []]);
+});

@@ -1,11 +1,11 @@
 import { IN_POWERS_OF_TEN, IN_POWERS_OF_TWO } from "../kit/controls.js";
 import { div, html, setAttributes, svg, whenChanged, widthOf } from "../kit/dom.js";
-import { box, disc, label, layer, path } from "../kit/layer.js";
+import { box, label, layer, path } from "../kit/layer.js";
 import { TAU } from "../kit/math.js";
 import { inSlices } from "../kit/motion.js";
 import { mount } from "../kit/mount.js";
 import { polylinePath } from "../kit/paths.js";
-import { panel } from "../kit/plot.js";
+import { nowDot, panel } from "../kit/plot.js";
 import { fill, formatNumber, formatQuantity } from "../kit/text.js";
 
 const WORDS = {
@@ -24,7 +24,7 @@ const WORDS = {
     hands: { slowest: "slowest turn", turning: "hands that turn" },
     signs: { rises: "rises, step by step", first: "first below 0 at" },
     atContext: { curve: "curve at the context", bound: "bound at the context" },
-    baseBound: "smallest tried base that stays at 0 or above",
+    baseBound: "least base that holds, of 20 per tenfold",
     none: { never: "never", base: "none up to 10⁷" },
     tokens: "{value} tokens",
     lessons: {
@@ -45,6 +45,7 @@ const RIGHT = 14;
 const BOUND = { top: 24, bottom: 104 };
 const CURVE = { top: 142, bottom: 322 };
 const HEIGHT = 364;
+const LOWER = 44; // on a phone, where the sliders share the screen with it
 const LEVELS = [1, 0.5, 0, -0.5, -1];
 
 // rad per token, fastest first; beyond the kept share, the slowest stand still
@@ -198,7 +199,8 @@ function curvePicture(words) {
   const picture = svg("svg", { role: "img", "aria-label": words.picture });
   const paint = layer(picture);
 
-  function draw({ context, log_axis, first_negative: first, wavelength_slowest: slow, hands }, width) {
+  function draw({ context, log_axis, first_negative: first, wavelength_slowest: slow, hands }, { width, narrow }) {
+    const [foot, high] = [CURVE.bottom, HEIGHT].map((at) => at - (narrow ? LOWER : 0));
     const { inverse, means } = hands();
     const [right, across] = [width - RIGHT, width - LEFT - RIGHT];
     const { partOf } = axisOf(context, log_axis);
@@ -206,7 +208,7 @@ function curvePicture(words) {
     const points = columnPoints(means, context, Math.floor(across), log_axis);
     const low = points.some(([, mean]) => mean < -0.4) ? -1 : -0.4;
     const bound = panel({ ...BOUND, left: LEFT, right, low: 0, high: (inverse.length + 1) / 2, toX });
-    const curve = panel({ ...CURVE, left: LEFT, right, low, high: 1, toX });
+    const curve = panel({ ...CURVE, bottom: foot, left: LEFT, right, low, high: 1, toX });
     const stretch = across / Math.floor(across);
     const along = (toY) => polylinePath(points.map(([column, mean]) => [LEFT + column * stretch, toY(mean)]));
     const size = along((mean) => bound.toY(Math.abs(mean)));
@@ -219,9 +221,9 @@ function curvePicture(words) {
       { at: slow, name: "slow", y: CURVE.top + 34 },
       { at: first, name: "first", y: CURVE.top + 16 },
     ].filter(({ at }) => seen(at));
-    setAttributes(picture, { viewBox: `0 0 ${width} ${HEIGHT}`, height: HEIGHT });
+    setAttributes(picture, { viewBox: `0 0 ${width} ${high}`, height: high });
     paint([
-      box("rope-beyond", [LEFT, zero, across, CURVE.bottom - zero]),
+      box("rope-beyond", [LEFT, zero, across, foot - zero]),
       path("rope-grid", bound.uprights(ticks) + curve.uprights(ticks, 4) + curve.levels(levels)),
       path("rope-axis", bound.levels([0]) + curve.levels([low])),
       path("rope-distance-zero", curve.levels([0])),
@@ -229,15 +231,15 @@ function curvePicture(words) {
       path("rope-distance-bound", polylinePath(samples.map((r) => [toX(r), bound.toY(partialSumBound(inverse, r))]))),
       path("rope-distance-curve", size),
       path("rope-distance-curve", along(curve.toY)),
-      ...(seen(first) ? [disc("rope-now", curve.at(first, means[first]), 5)] : []),
+      ...(seen(first) ? [nowDot(curve.at(first, means[first]))] : []),
       label("rope-distance-title", LEFT, BOUND.top - 9, words.titles.bound),
       label("rope-distance-title", LEFT, CURVE.top - 11, words.titles.curve),
       ...bound.numbersUp([0, bound.high], formatQuantity),
       ...curve.numbersUp(levels, (value) => formatNumber(value, value % 1 ? 1 : 0)),
-      ...curve.numbersAlong(ticks.slice(0, -1), formatQuantity, CURVE.bottom + 18),
-      label("rope-context-label", width - 2, CURVE.bottom + 18, formatQuantity(context), "end"),
-      label("", right, HEIGHT - 2, words.axis, "end"),
-      label("", right - 6, CURVE.bottom - 6, words.marks.below, "end"),
+      ...curve.numbersAlong(ticks.slice(0, -1), formatQuantity, foot + 18),
+      label("rope-context-label", width - 2, foot + 18, formatQuantity(context), "end"),
+      label("", right, high - 2, words.axis, "end"),
+      label("", right - 6, foot - 6, words.marks.below, "end"),
       ...marks.map(({ at, name, y }) => {
         const [aside, anchor] = toX(at) < width / 2 ? [7, "start"] : [-7, "end"];
         return label(`rope-distance-label rope-distance-${name}-label`, toX(at) + aside, y, words.marks[name], anchor);
@@ -305,7 +307,7 @@ function build({ words, model, redraw, lesson, buttons, sliders, toggles, readou
       div("rope-row rope-row-first", ...toggles({ log_axis: { label: words.logAxis } })),
       div("rope-readouts", ...numbers),
     ),
-    measure: () => widthOf(place, 240, 800),
+    measure: (narrow) => ({ width: widthOf(place, 240, 800), narrow }),
     derive: surveyor(model.get("bases"), redraw),
     // Not again where only the search has gone on.
     draw: ({ base_bound, ...shown }, room) => draw(shown, room),

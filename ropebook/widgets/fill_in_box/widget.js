@@ -14,6 +14,22 @@ const WORDS = {
   },
 };
 
+// The lines of code, each with its indent, its pieces and the numbers of the gaps between them.
+export function linesOf(pieces) {
+  const lines = [];
+  let open = false;
+  const add = (part) => {
+    if (!open) lines.push({ indent: String(part).match(/^ */)[0].length, parts: [] });
+    lines.at(-1).parts.push(part);
+    open = !String(part).endsWith("\n");
+  };
+  pieces.forEach((piece, i) => {
+    if (i > 0) add(i - 1);
+    for (const part of piece.match(/.*\n|.+/g) ?? []) add(part);
+  });
+  return lines;
+}
+
 // Code between whose pieces the gaps are.
 export function codeField({ pieces }, words) {
   const count = pieces.length - 1;
@@ -21,8 +37,11 @@ export function codeField({ pieces }, words) {
     const label = fill(words.gap, { number: i + 1, count });
     return textField({ "aria-label": label });
   });
-  const code = html("pre", { class: "rope-fill-code", "aria-label": words.code }, pieces[0]);
-  gaps.forEach(({ input }, i) => code.append(input, pieces[i + 1]));
+  const lines = linesOf(pieces).map(({ indent, parts }) => {
+    const nodes = parts.map((part) => (typeof part === "number" ? gaps[part].input : part));
+    return html("span", { class: "rope-fill-line", style: `--indent: ${indent}` }, ...nodes);
+  });
+  const code = html("pre", { class: "rope-fill-code", "aria-label": words.code }, ...lines);
   return {
     nodes: [code],
     inputs: gaps.map(({ input }) => input),

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 
 import { fakePage } from "../kit/fake_page.mjs";
-import { codeField } from "./widget.js";
+import { codeField, linesOf } from "./widget.js";
 
 test("gaps stand between the pieces of the code, each with its number", () => {
   fakePage();
@@ -16,4 +16,15 @@ test("gaps stand between the pieces of the code, each with its number", () => {
   field.write(["m", "2 * a"]);
   assert.deepEqual(field.read(), ["m", "2 * a"]);
   assert.deepEqual([field.fits(["m", "a"]), field.fits(["m"]), field.fits("m")], [true, false, false]);
+});
+
+test("each line of the code is a block that hangs from its own indent", () => {
+  assert.deepEqual(linesOf(["def f(\n    m):\n    a = [", ", ", "]\n\n    return a\n", ""]), [
+    { indent: 0, parts: ["def f(\n"] },
+    { indent: 4, parts: ["    m):\n"] },
+    { indent: 4, parts: ["    a = [", 0, ", ", 1, "]\n"] },
+    { indent: 0, parts: ["\n"] },
+    { indent: 4, parts: ["    return a\n"] },
+    { indent: 0, parts: [2] },
+  ]);
 });

@@ -193,7 +193,7 @@ function wavelengthStrip(words) {
       ["g", {}, wavelengths.map(waveOf)],
       path("rope-context-line", `M${line} 16V60`),
       label("rope-context-label", line + aside, 12, said, anchor),
-      disc("rope-wave-chosen", [along(wavelengths[pair]), 36], 7.5),
+      box("rope-wave-chosen", [along(wavelengths[pair]) - 7, 29, 14, 14], { rx: 3 }),
       label("", width, 89, words.axis, "end"),
     ]);
   }

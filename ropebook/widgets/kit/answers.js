@@ -1,7 +1,7 @@
 // Says whether an answer is right, and if not, what it may rest on: pure functions of an exercise
 // as its definition in Python tells it. ropebook/exercises/judging.py says the same in the same
 // words. Texts may hold <b> <i> <code> <sub> <sup>; what a reader typed is repeated without < and >.
-import { freeNames, LanguageError, quoted, readExpression, splitAtCommas } from "./language.js";
+import { freeNames, LanguageError, oneNumber, quoted, readExpression, splitAtCommas } from "./language.js";
 import {
   fromJson,
   isConstant,
@@ -131,7 +131,8 @@ function readNumber(exercise, text, where = "") {
 
 function judgeNumber(exercise, answer) {
   if (isEmpty(answer)) return [false, OPEN];
-  return decided(exercise, readNumber(exercise, answer));
+  const text = typeof answer === "string" ? oneNumber(answer) : answer;
+  return decided(exercise, readNumber(exercise, text));
 }
 
 function judgeNumbers(exercise, answer) {

@@ -57,14 +57,20 @@ export function asks({ words: table, kind, build }) {
       root.dataset.verdict = verdict;
       if (done) model.set("done", true);
       if (done && JSON.stringify(recall(told.name)) !== JSON.stringify(answer)) mark(root, told.name, answer);
-      if (model.get("done")) setAttributes(tick, { role: "img", "aria-label": words.done });
       root.dataset.done = model.get("done");
+      // What is done stays done, but the mark is about what stands here now.
+      const ticked = model.get("done") && !["wrong", "open"].includes(verdict);
+      root.dataset.ticked = ticked;
+      if (ticked) setAttributes(tick, { role: "img", "aria-label": words.done });
+      else for (const name of ["role", "aria-label"]) tick.removeAttribute(name);
     }
 
     const before = recall(told.name);
-    if (before !== undefined && model.get("answer") === null && part.fits(before)) model.set("answer", before);
+    const kept = before !== undefined && model.get("answer") === null && part.fits(before);
+    if (kept) model.set("answer", before);
     model.on("change:answer", show);
     show();
+    if (kept) model.save_changes(); // a kernel hears it too
     return () => {
       model.off("change:answer", show);
       part.stop?.();

@@ -19,7 +19,11 @@ function mounted({ kept = {}, answer = null, done = false } = {}) {
       tools = given;
       const show = (text) => {
         seen.push(text);
-        return { done: text === "2", message: text === "2" ? "Right." : "No.", verdict: "said" };
+        return {
+          done: text === "2",
+          message: text === "2" ? "Right." : "No.",
+          verdict: text === "2" ? "right" : "wrong",
+        };
       };
       return { nodes: [given.said], fits: (text) => text === "2", show, stop: () => seen.push("stopped") };
     },
@@ -66,4 +70,17 @@ test("an answer that comes by the model is shown, until the widget is taken down
   unmount();
   model.set("answer", "2");
   assert.deepEqual([seen, model.listeners()], [["3", "stopped"], 0]);
+});
+
+test("the mark is about the answer that stands there, what is kept is not", () => {
+  const { tools, root } = mounted();
+  const seen = (answer) => {
+    tools.give(answer);
+    const { ticked, done, verdict } = root.dataset;
+    return [ticked, done, verdict, root.find("role", "img") !== undefined];
+  };
+  assert.deepEqual(seen("3"), [false, false, "wrong", false]);
+  assert.deepEqual(seen("2"), [true, true, "right", true]);
+  assert.deepEqual(seen("3"), [false, true, "wrong", false]);
+  assert.deepEqual(seen("2"), [true, true, "right", true]);
 });

@@ -15,10 +15,10 @@ export const IN_POWERS_OF_TWO = { toInput: (value) => Math.log2(value), fromInpu
 
 export function slider({ name, label, tone, min = 0, max, step = 1, toInput, fromInput, format = String, onInput }) {
   const input = html("input", { type: "range", min, max, step, "data-control": name, ...OWN_KEYS });
-  // As much room for the shortest number as for the longest: it must not move its name to another line.
-  const ends = [min, max].map((end) => format(fromInput ? fromInput(end) : end).length);
-  const room = `min-width: ${Math.max(...ends)}ch`;
-  const value = html("span", { class: "rope-value", "data-report": name, style: room });
+  // As much room for the shortest number as for the longest, unseen: it must not move its name to another line.
+  const ends = [min, max].map((end) => format(fromInput ? fromInput(end) : end));
+  const longest = ends.reduce((a, b) => (b.length > a.length ? b : a));
+  const value = html("span", { class: "rope-value", "data-report": name, "data-room": longest });
   const words = html("span", {}, label);
   const node = html(
     "div",
@@ -64,6 +64,13 @@ export function button({ name, label, pressable = true, onClick }) {
     rename: (text) => setText(node, text),
     update: (pressed) => node.setAttribute("aria-pressed", String(pressed)),
   };
+}
+
+// What is reached when it is wanted: closed at first, and open or closed by `update` after that.
+export function fold({ label, nodes, className = "" }) {
+  const summary = html("summary", { ...OWN_KEYS }, label);
+  const node = html("details", { class: `rope-more ${className}` }, summary, ...nodes);
+  return { node, update: (open) => (node.open = open) };
 }
 
 export function report(name, className = "") {

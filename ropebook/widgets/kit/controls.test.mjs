@@ -26,9 +26,9 @@ test("a slider shows its value in words, and translates both ways", () => {
 test("a slider keeps room for the longer of its ends", () => {
   const given = { name: "m", label: "m", tone: "position", min: -8, max: 7, onInput() {} };
   const part = controls.slider({ ...given, format: (m) => `${m} tokens` });
-  assert.equal(part.node.find("data-report", "m").getAttribute("style"), "min-width: 9ch");
+  assert.equal(part.node.find("data-report", "m").getAttribute("data-room"), "-8 tokens");
   const powers = controls.slider({ ...given, min: 1, max: 6, ...controls.IN_POWERS_OF_TEN });
-  assert.equal(powers.node.find("data-report", "m").getAttribute("style"), "min-width: 7ch");
+  assert.equal(powers.node.find("data-report", "m").getAttribute("data-room"), "1000000");
 });
 
 test("a slider may have another end", () => {
@@ -90,4 +90,16 @@ test("a slider begins at 0 and shows its number as it is, unless told", () => {
   update(2);
   assert.deepEqual([input.getAttribute("min"), input.style["--filled"]], ["0", "25.00%"]);
   assert.equal(node.find("data-report", "pair").textContent, "2");
+});
+
+test("a fold is closed at first, named by its summary, and opened and closed by its widget", () => {
+  fakePage();
+  const inside = controls.button({ name: "link", label: "link" }).node;
+  const { node, update } = controls.fold({ label: "more", nodes: [inside], className: "rope-own" });
+  assert.equal(node.getAttribute("class"), "rope-more rope-own");
+  assert.ok(!node.open);
+  assert.equal(node.children[0].textContent, "more");
+  assert.equal(node.find("data-control", "link"), inside);
+  update(true);
+  assert.equal(node.open, true);
 });

@@ -20,7 +20,7 @@ class FakeNode {
     node.parent = this.parent;
   }
   remove() {
-    this.parent.children = this.parent.children.filter((child) => child !== this);
+    if (this.parent) this.parent.children = this.parent.children.filter((child) => child !== this);
   }
   replaceChildren(...nodes) {
     this.children = nodes;
@@ -28,6 +28,9 @@ class FakeNode {
   setAttribute(name, value) {
     this.attributes[name] = String(value);
     this.writes += 1;
+  }
+  removeAttribute(name) {
+    delete this.attributes[name];
   }
   getAttribute(name) {
     return this.attributes[name] ?? null;

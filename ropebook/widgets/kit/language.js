@@ -6,7 +6,8 @@ const MAX_LENGTH = 400;
 const MAX_DEPTH = 30;
 const LARGEST_WHOLE = 2n ** 53n;
 const TYPED_SIGNS = {
-  ...{ "−": "-", "–": "-", "×": "*", "·": "*", "\u22c5": "*", "÷": "/", "\u00a0": " ", "\u202f": " " },
+  ...{ "−": "-", "–": "-", "×": "*", "·": "*", "\u22c5": "*", "÷": "/" },
+  ...{ "\u00a0": " ", "\u2009": " ", "\u202f": " " },
   ...{ π: "pi", θ: "theta", α: "alpha", β: "beta", φ: "phi", λ: "lambda_" },
   ...{ "≤": "<=", "≥": ">=", "≠": "!=" },
 };
@@ -14,6 +15,12 @@ const WRITE_INSTEAD = { "^": "** for a power", "√": "sqrt(2) for a root", "°"
 const KEYWORDS = new Set("and or not if else elif for in return def is lambda None while import True False".split(" "));
 const TOKEN =
   /(?<space>[ \t]+)|(?<number>(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)|(?<name>(?:math\.)?[A-Za-z_][A-Za-z0-9_]*)|(?<string>"[^"\\]*"|'[^'\\]*')|(?<sign>\*\*|\/\/|==|!=|<=|>=|\+=|-=|\*=|\/=|[-+*/%()[\],:<>=])/y;
+
+const GROUPED =
+  /(?<![0-9A-Za-z_.,])(?<![0-9.][eE][+-])[1-9][0-9]{0,2}(?:(?:,[0-9]{3})+|(?: [0-9]{3})+)(?![0-9A-Za-z_]|[ ,][0-9])/g;
+const CALLED = /[A-Za-z0-9_)\]][ \t]*$/;
+const PERCENT = /^[ \t]*([-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+))[ \t]*%[ \t]*$/;
+const CLOSING = { "(": ")", "[": "]" };
 
 // What cannot be read or computed, in words for the reader.
 export class LanguageError extends Error {}
@@ -33,8 +40,39 @@ export function signCount(text) {
   return [...text].length;
 }
 
+// A text with the signs of mathematics that it may contain in Python's own.
+function typed(text) {
+  return [...text].map((sign) => (Object.hasOwn(TYPED_SIGNS, sign) ? TYPED_SIGNS[sign] : sign)).join("");
+}
+
+// A text without commas and spaces between thousands, where they can mean nothing else: in the
+// brackets of a function and of a list a comma stands between values, and stays.
+export function ungrouped(given) {
+  const text = typed(given);
+  if (signCount(text) > MAX_LENGTH) return text;
+  return text.replace(GROUPED, (found, at) =>
+    found.includes(",") && standsInValues(text.slice(0, at)) ? found : found.replace(/[ ,]/g, ""),
+  );
+}
+
+function standsInValues(before) {
+  const opened = [];
+  [...before.matchAll(/[()[\]]/g)].forEach(({ 0: sign, index }) => {
+    if (Object.hasOwn(CLOSING, sign)) opened.push(sign === "[" || CALLED.test(before.slice(0, index)));
+    else opened.pop();
+  });
+  return opened.includes(true);
+}
+
+// What is typed where one number is asked for: thousands may be apart, 90% is 90/100.
+export function oneNumber(given) {
+  const text = ungrouped(given);
+  const share = PERCENT.exec(text);
+  return share ? `${share[1]}/100` : text;
+}
+
 export function tokensOf(given) {
-  const text = [...given].map((sign) => (Object.hasOwn(TYPED_SIGNS, sign) ? TYPED_SIGNS[sign] : sign)).join("");
+  const text = typed(given);
   const found = [];
   let at = 0;
   while (at < text.length) {
@@ -101,6 +139,8 @@ export class TokenReader {
     const token = this.tokens[this.at];
     if (token[0] === "end") return;
     const last = this.at ? this.tokens[this.at - 1] : ["sign", ""];
+    if (token[1] === "," && last[0] === "number")
+      throw new LanguageError("“,” is not expected here: decimals take a point, as in 0.5.");
     if (["number", "name", "string"].includes(token[0]) && ["number", "name"].includes(last[0]))
       throw new LanguageError(`A sign such as * is missing between ${this.said(last)} and ${this.said(token)}.`);
     throw new LanguageError(`${this.said(token)} is not expected here.`);
@@ -215,7 +255,7 @@ export class TokenReader {
 
   atom() {
     const [kind, value] = this.tokens[this.at];
-    if (kind === "end") throw new LanguageError("Something is missing at the end.");
+    if (kind === "end") throw new LanguageError(`Something is missing at the end${this.behindPercent()}.`);
     this.at += 1;
     if (kind === "number" || kind === "string") return ["value", value];
     if (kind === "name") {
@@ -226,6 +266,12 @@ export class TokenReader {
     if (value === "(") return this.group();
     if (value === "[") return this.brackets();
     throw new LanguageError(`${quoted(value)} is not expected here.`);
+  }
+
+  behindPercent() {
+    const [kind, value] = this.at ? this.tokens[this.at - 1] : [];
+    if (kind !== "sign" || value !== "%") return "";
+    return ": here “%” gives the remainder of a division, and a share is written 0.9 or 90/100";
   }
 
   group() {
@@ -288,20 +334,40 @@ function readWhole(text) {
   if (signCount(text) > MAX_LENGTH)
     throw new LanguageError(`This is too long: at most ${MAX_LENGTH} characters are read.`);
   balanced(text);
+  try {
+    return readTokens(text);
+  } catch (error) {
+    const plain = ungrouped(text);
+    if (!(error instanceof LanguageError) || plain === typed(text) || !isReadable(plain)) throw error;
+    const reason = "Thousands stand together here, where a comma is between numbers";
+    throw new LanguageError(`${reason}: write ${quoted(plain)}.`);
+  }
+}
+
+function readTokens(text) {
   const reader = new TokenReader(tokensOf(text));
   const found = reader.expression();
   reader.end();
   return [found, reader];
 }
 
+function isReadable(text) {
+  try {
+    readTokens(text);
+  } catch (error) {
+    if (error instanceof LanguageError) return false;
+    throw error;
+  }
+  return true;
+}
+
 // Refuses brackets that do not close, or close what was never opened.
 export function balanced(text) {
-  const closing = { "(": ")", "[": "]" };
   const opened = [];
   for (const sign of text) {
     if (sign === "(" || sign === "[") opened.push(sign);
     else if (sign === ")" || sign === "]")
-      if (!opened.length || closing[opened.pop()] !== sign) throw new LanguageError(`“${sign}” closes no bracket.`);
+      if (!opened.length || CLOSING[opened.pop()] !== sign) throw new LanguageError(`“${sign}” closes no bracket.`);
   }
   if (opened.length) throw new LanguageError(`“${opened.at(-1)}” is never closed.`);
 }

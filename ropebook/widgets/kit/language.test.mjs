@@ -30,6 +30,19 @@ test("what cannot be read is refused in words", () => {
     assert.throws(() => language.readExpression(text), { constructor: language.LanguageError, message });
 });
 
+test("one number may have its thousands apart, and be a share of 100", () => {
+  const read = {
+    "7,680,000": "7680000",
+    "7\u2009680 000": "7680000",
+    "16 * (4,096 - 1)": "16 * (4096 - 1)",
+    "62.5%": "62.5/100",
+    "0,125": "0,125",
+    "max(1,024)": "max(1,024)",
+  };
+  for (const [text, number] of Object.entries(read)) assert.equal(language.oneNumber(text), number);
+  assert.throws(() => language.readExpression("65,536"), /write “65536”/);
+});
+
 test("nothing nested or long is read", () => {
   assert.throws(() => language.readExpression("-".repeat(100)), /too deep/);
   assert.throws(() => language.readExpression("1+".repeat(300)), /too long/);

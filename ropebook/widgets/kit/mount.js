@@ -1,5 +1,4 @@
 // The frame of every widget: it reads, measures, draws, says and takes down. See README.md.
-import { makeCard } from "./card.js";
 import { announcer, html, widgetRoot } from "./dom.js";
 import { frameScheduler, watch } from "./motion.js";
 import { makeParts } from "./parts.js";
@@ -14,17 +13,15 @@ export function mount({ words: table, traits, settle, linked, build }) {
     let widget = null;
     const redraw = frameScheduler(() => update());
     const stage = makeStage({ model, traits, settle, redraw });
-    const parts = makeParts({ ...stage.tools, reset: stage.reset });
+    const parts = makeParts({ ...stage.tools, visit: stage.visit, reset: stage.reset });
     const lesson = makeLesson();
     const address = linked?.({ model, redraw, ...stage.tools });
     const own = { words, model, redraw, address, lesson: lesson.node, say: lesson.say };
     widget = build({ ...own, ...stage.tools, ...parts.tools });
     const root = widgetRoot(words.title, widget.node);
     const summary = announcer(root);
-    const task = makeTask(lesson.node);
+    const task = makeTask(lesson.node, widget.overTask);
     el.append(root);
-    const card = model.get("card");
-    if (card) makeCard(root, card);
     address?.start(root);
 
     // All reading of the layout comes before all writing, or the browser lays the page out twice.
@@ -34,7 +31,7 @@ export function mount({ words: table, traits, settle, linked, build }) {
       const state = { ...plain, ...widget.derive?.(plain) };
       widget.draw(state, room);
       parts.update(state);
-      task.update(model.get("task"), { ...state, ...plain });
+      task.update(model.get("task"), { ...state, ...plain }, stage.own());
       if (widget.lesson) lesson.say(widget.lesson(state));
       if (!widget.silent?.(state)) summary.say(lesson.text());
     }

@@ -5,7 +5,7 @@ import { html, setText } from "./dom.js";
 import { alike } from "./math.js";
 import { formatNumber } from "./text.js";
 
-export function makeParts({ set, play, playing, reset }) {
+export function makeParts({ set, visit: goTo, play, playing, reset }) {
   const shown = [];
   const each = (table, make) => Object.entries(table).map(([name, options]) => make(name, options));
 
@@ -35,7 +35,7 @@ export function makeParts({ set, play, playing, reset }) {
     const changes = (state) => (typeof visit === "function" ? visit(state) : visit);
     const there = (state) => Object.entries(changes(state)).every(([trait, value]) => alike(state[trait], value));
     const pressed = options.pressed ?? (visit ? there : script ? () => playing(name) : null);
-    const press = visit ? () => set(changes) : script ? () => play(name, script) : back ? reset : onClick;
+    const press = visit ? () => goTo(changes) : script ? () => play(name, script) : back ? reset : onClick;
     const changing = typeof label === "function";
     const part = button({ name, label: changing ? "" : label, pressable: pressed !== null, onClick: press });
     shown.push((state) => {

@@ -9,6 +9,7 @@ function parts() {
   const calls = [];
   const { tools, update } = makeParts({
     set: (changes) => calls.push(["set", typeof changes === "function" ? changes({ m: 3 }) : changes]),
+    visit: (changes) => calls.push(["visit", typeof changes === "function" ? changes({ m: 3 }) : changes]),
     play: (name) => calls.push(["play", name]),
     playing: (name) => name === "walk",
     reset: () => calls.push(["reset"]),
@@ -56,7 +57,7 @@ test("a button visits, plays, resets, or does as told, and is pressed where that
   );
   assert.equal(nodes[4].textContent, "own 3");
   for (const node of nodes) node.fire("click");
-  assert.deepEqual(calls, [["set", { m: 3, q: [1, 0] }], ["set", { m: 4 }], ["play", "walk"], ["reset"], ["own"]]);
+  assert.deepEqual(calls, [["visit", { m: 3, q: [1, 0] }], ["visit", { m: 4 }], ["play", "walk"], ["reset"], ["own"]]);
 });
 
 test("toggles and choosers set their trait", () => {

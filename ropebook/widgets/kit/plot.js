@@ -67,17 +67,17 @@ export function scoreAxes(picture, { from, to, ticks, right, titleX, titleY }) {
   };
 }
 
-// A dot in a ring that says where a curve stands, and its number on the side that has room.
-// `reach` is the width that a number takes, `low` and `high` how far up and down it may stand.
-export function nowMarker(picture, { radius = 7, ringed = true } = {}) {
+// A dot that says where something stands: of one color and without a ring, which is what can be grabbed.
+export function nowDot(at) {
+  return disc("rope-now", at, 5);
+}
+
+// Where a curve stands, and its number on the side that has room. `reach` is the width that a number
+// takes, `low` and `high` how far up and down it may stand, `told` what its node has beside.
+export function nowMarker(picture) {
   const draw = layer(picture);
-  const aside = radius + (ringed ? 8 : 5);
-  return ({ x, y, text, width, reach = 70, low = 30, high, below = -10 }) => {
-    const [at, anchor] = x > width - reach ? [x - aside, "end"] : [x + aside, "start"];
-    draw([
-      ...(ringed ? [disc("rope-now-ring", [x, y], radius + 3)] : []),
-      disc("rope-now", [x, y], radius),
-      label("rope-now-label", at, clamp(y + below, low, high), text, anchor),
-    ]);
+  return ({ x, y, text, width, reach = 70, low = 30, high, below = -10, told = {} }) => {
+    const [at, anchor] = x > width - reach ? [x - 11, "end"] : [x + 11, "start"];
+    draw([nowDot([x, y]), label("rope-now-label", at, clamp(y + below, low, high), text, anchor, told)]);
   };
 }

@@ -47,14 +47,15 @@ test("the number of a marker stands where there is room", () => {
   const mark = plot.nowMarker(picture);
   const place = () => ["x", "y", "text-anchor"].map((name) => picture.all().at(-1).attributes[name]);
   mark({ x: 50, y: 100, text: "1.00", width: 300, high: 200 });
-  assert.deepEqual(place(), ["65", "90", "start"]);
+  assert.deepEqual(place(), ["61", "90", "start"]);
   mark({ x: 280, y: 5, text: "1.00", width: 300, high: 200 });
-  assert.deepEqual(place(), ["265", "30", "end"]);
+  assert.deepEqual(place(), ["269", "30", "end"]);
 });
 
-test("a marker may be smaller, and without its ring", () => {
+test("a marker is one dot, and its number carries what it is told", () => {
   const picture = node("svg");
-  plot.nowMarker(picture, { radius: 6, ringed: false })({ x: 50, y: 100, text: "1.00", width: 300, high: 200 });
+  const told = { "data-report": "score", "data-value": 1 };
+  plot.nowMarker(picture)({ x: 50, y: 100, text: "1.00", width: 300, high: 200, told });
   const [, , dot, label] = picture.all();
-  assert.deepEqual([picture.all().length, dot.attributes.r, label.attributes.x], [4, "6", "61"]);
+  assert.deepEqual([picture.all().length, dot.attributes.r, label.attributes["data-report"]], [4, "5", "score"]);
 });

@@ -13,6 +13,8 @@ export function makeStage({ model, traits, settle = rounded, redraw }) {
   // While an animation runs, what is shown lies between the states of the model.
   let moving = null;
   let playing = null;
+  // Whether the reader has brought about what is shown, or a button with all of it ready.
+  let own = false;
   const state = () => ({ ...read(), ...moving });
   const commit = (changes) => {
     for (const [name, value] of Object.entries(changes ?? {})) model.set(name, value);
@@ -26,10 +28,13 @@ export function makeStage({ model, traits, settle = rounded, redraw }) {
     redraw();
   });
   // Changes, or what gives them from the state in which an animation, if one ran, has come to rest.
-  const set = (changes) => {
+  const put = (changes, byReader) => {
     animation.stop();
+    own = byReader;
     commit(typeof changes === "function" ? changes(state()) : changes);
   };
+  const set = (changes) => put(changes, true);
+  const visit = (changes) => put(changes, false);
   // `script(state)` gives { still, at, seconds, over }: what a reader sees who wants no motion, the
   // values shown at a time, and when it ends (after seconds, or once over(values)). A second call
   // with the same name stops it.
@@ -37,6 +42,7 @@ export function makeStage({ model, traits, settle = rounded, redraw }) {
     const again = playing === name;
     animation.stop();
     if (again) return;
+    own = false;
     const { still, at, seconds = Infinity, over = () => false } = script(state());
     if (prefersReducedMotion()) return commit(still);
     playing = name;
@@ -47,8 +53,17 @@ export function makeStage({ model, traits, settle = rounded, redraw }) {
     });
   };
   return {
-    tools: { state, set, commit, play, playing: (name) => playing !== null && playing === (name ?? playing) },
-    reset: () => set(start),
+    tools: {
+      ...{ state, set, play },
+      commit(changes) {
+        own = true;
+        commit(changes);
+      },
+      playing: (name) => playing !== null && playing === (name ?? playing),
+    },
+    visit,
+    own: () => own,
+    reset: () => visit(start),
     cancel: animation.cancel,
   };
 }

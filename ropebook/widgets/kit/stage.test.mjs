@@ -8,7 +8,8 @@ function staged({ calm = false, ...options } = {}) {
   const page = fakePage({ calm });
   const model = fakeModel({ m: 3, way: "near" });
   const stage = makeStage({ model, traits: ["m", "way"], redraw() {}, ...options });
-  return { page, model, reset: stage.reset, ...stage.tools };
+  const { reset, visit, own } = stage;
+  return { page, model, reset, visit, own, ...stage.tools };
 }
 const walk = ({ m }) => ({ still: { m: m + 8 }, seconds: 1, at: (seconds) => ({ m: m + 4.4 * Math.min(seconds, 1) }) });
 
@@ -69,4 +70,18 @@ test("a widget may settle in its own way, or not at all", () => {
   play("walk", walk);
   page.wait(2);
   assert.equal(model.traits.m, 3);
+});
+
+test("it knows the reader's own moves from what a button, a motion or a reset brings", () => {
+  const { page, set, visit, commit, play, reset, own } = staged();
+  const after = (act) => {
+    act();
+    return own();
+  };
+  assert.equal(own(), false);
+  assert.deepEqual([() => set({ m: 4 }), () => visit({ m: 5 })].map(after), [true, false]);
+  assert.deepEqual([() => commit({ m: 6 }), reset, () => set({ m: 4 })].map(after), [true, false, true]);
+  play("walk", walk);
+  page.wait(2);
+  assert.equal(own(), false);
 });

@@ -30,7 +30,12 @@ export function veil(el, count, words) {
   const blocks = cell && count > 0 ? blocksAfter(cell, count) : [];
   if (!blocks.length) return () => {};
   const show = askButton(words.lift, () => lift());
-  const panel = html("div", { class: "rope-veil" }, html("p", {}, `${words.veiled} `, show));
+  // The bet may stand a screen or two above what it veils.
+  const back = askButton(words.back, () => {
+    el.querySelector("[tabindex='0']").focus({ preventScroll: true });
+    el.scrollIntoView({ block: "start" });
+  });
+  const panel = html("div", { class: "rope-veil" }, html("p", {}, `${words.veiled} `, back, " ", show));
   blocks[0].before(panel);
   for (const block of blocks) {
     block.classList.add("rope-veiled");

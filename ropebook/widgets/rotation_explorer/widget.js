@@ -1,3 +1,4 @@
+import { around, freePlace } from "../kit/apart.js";
 import { IN_DEGREES } from "../kit/controls.js";
 import { div, svg, widthOf } from "../kit/dom.js";
 import { vectorHandle } from "../kit/drag.js";
@@ -14,7 +15,7 @@ const WORDS = {
     title: "Rotation explorer: a query, a key, and their score",
     plane: "The plane: q and k before the turn (dashed) and after it (solid)",
     curve: "The score as a curve over the distance n − m",
-    controls: { theta: "θ, per token", m: "m, position of q", n: "n, position of k", keep: "keep the distance" },
+    controls: { theta: "θ per token", m: "m, position of q", n: "n, position of k", keep: "keep the distance" },
     turn: "{radians} rad ({degrees}°)",
     handle: { name: "{name} before the turn; arrow keys move its tip", role: "movable point", value: "x {x}, y {y}" },
     lessons: {
@@ -25,7 +26,7 @@ const WORDS = {
       zero: "A vector of length zero has score <b>0</b> at every distance.",
     },
     stops: { both: "both move", onlyK: "only k moves", quarter: "θ = 90°", still: "θ = 0", reset: "reset" },
-    numbers: { score: "score", angle: "angle between", distance: "distance n − m" },
+    numbers: { angle: "angle between", distance: "distance n − m" },
     turned: { q: "q turned by mθ", k: "k turned by nθ" },
     axes: { titleX: "distance n − m (dots: whole tokens)", titleY: "score" },
   },
@@ -83,19 +84,22 @@ function turnedVector(name, radius, before, after, turned, { middle, origin, uni
   return [...turn(`rope-${name}`, drawn ? points : [], line), arrow("rope-before ", before), arrow("", after)];
 }
 
-// The names of a vector, beyond its two tips; where these lie close together it has one. They step
-// aside, by some pixels, from those of the other vector.
-function namesOf(name, before, after, position, aside, { size, middle, unit }) {
-  const beyond = (tip, distance, sideways) => {
-    const reach = Math.hypot(...tip) * unit + distance;
-    const [x, y] = rotate([reach, sideways], Math.atan2(tip[1], tip[0]));
-    return [middle + x, middle - y].map((along) => clamp(along, 12, size - 12));
-  };
-  const gap = Math.hypot(after[0] - before[0], after[1] - before[1]) * unit;
-  return [
-    letter(name, beyond(before, 24, aside[0]), gap > 26 ? name : ""),
-    letter(name, beyond(after, gap > 26 ? 17 : 26, aside[1]), name, tokens(position)),
-  ];
+// The names of a vector, beyond its two tips; where these lie close together it has one. Each takes the
+// first place around its tip at which nothing is `taken` yet.
+function namesOf(name, before, after, position, taken, { size, middle, unit }) {
+  const beside = (tip, distance) =>
+    [0, 14, -14, 26, -26, 38, -38].flatMap((sideways) =>
+      [distance, distance + 12].map((far) => {
+        const [x, y] = rotate([Math.hypot(...tip) * unit + far, sideways], Math.atan2(tip[1], tip[0]));
+        return [middle + x, middle - y].map((along) => clamp(along, 12, size - 12));
+      }),
+    );
+  const index = tokens(position);
+  const two = Math.hypot(after[0] - before[0], after[1] - before[1]) * unit > 26;
+  const put = (tip, distance, wide) => freePlace(beside(tip, distance), wide, 20, taken);
+  // One that is not said takes no room.
+  const plain = two ? letter(name, put(before, 24, 14), name) : letter(name, [middle, middle], "");
+  return [plain, letter(name, put(after, two ? 17 : 26, 14 + 9 * index.length), name, index)];
 }
 
 function planePicture(words, { maxLength, onMove }) {
@@ -123,14 +127,9 @@ function planePicture(words, { maxLength, onMove }) {
         turnedVector(name, [0.52, 0.74][i], before, after, position * theta, scales),
       ),
     ]);
-    // Names of two tips close together step aside, each to the side on which its tip is.
-    const apart = ([q, k], room) => {
-      const close = Math.hypot(q[0] - k[0], q[1] - k[1]) * unit < 30;
-      const side = Math.sign(q[0] * k[1] - q[1] * k[0]) || 1;
-      return [q, k].map((_, i) => (close ? (i ? side : -side) * room : 0));
-    };
-    const asides = [apart([state.q, state.k], 13), apart(tips, 24)];
-    const names = pair.map((one, i) => namesOf(...one, [asides[0][i], asides[1][i]], scales));
+    // The handles, and the heads of the arrows.
+    const taken = pair.flatMap(([, before, tip]) => [around(at(before), 26, 26), around(at(tip), 18, 18)]);
+    const names = pair.map((one) => namesOf(...one, taken, scales));
     const [x, y] = at(rotate([0.58, 0], bisector));
     paintNames([
       ...names.flat(),
@@ -162,7 +161,8 @@ function curvePicture(words, limit) {
       path("rope-curve-dot", dotsPath(distances.map(place), 2.6)),
       path("rope-stem", `M${x} ${toY(0)}V${y}`),
     ]);
-    mark({ x, y, text: formatNumber(score), width, high: bottom });
+    const told = { "data-report": "score", "data-value": score };
+    mark({ x, y, text: formatNumber(score), width, high: bottom, told });
   }
   return { node: picture, draw };
 }
@@ -203,7 +203,6 @@ function build({ words, model, set, commit, playing, lesson, sliders, toggles, b
   const plane = planePicture(words, { maxLength: model.get("max_length"), onMove: commit });
   const curve = curvePicture(words, limit);
   const [planeBox, curveBox] = [plane, curve].map(({ node }) => div("rope-picture", node));
-  planeBox.classList.add("rope-stays");
   const stops = buttons({
     both_move: { label: words.stops.both, play: walk(limit, true) },
     only_k_moves: { label: words.stops.onlyK, play: walk(limit, false) },
@@ -228,7 +227,6 @@ function build({ words, model, set, commit, playing, lesson, sliders, toggles, b
     n: { label: words.controls.n, ...ruler, onInput: moveTo("n") },
   });
   const numbers = readouts({
-    score: { label: words.numbers.score, tone: "score" },
     angle_between: { label: words.numbers.angle, format: formatAngle, tone: "angle" },
     distance: { label: words.numbers.distance, format: tokens, tone: "position" },
     q_rotated: { label: words.turned.q, point: ({ tips }) => tips[0], tone: "q" },
@@ -242,16 +240,17 @@ function build({ words, model, set, commit, playing, lesson, sliders, toggles, b
   return {
     node: div(
       "rope-frame",
-      // The buttons stand beside the plane, so that on a phone a press and what it moves are on one screen.
-      div("rope-pictures", planeBox, div("rope-row", ...stops, ...keep), curveBox),
+      // On a phone both stay: the sliders turn the arrows, and the score is what they do not change.
+      div("rope-pictures rope-stays", planeBox, curveBox),
+      div("rope-row rope-rotation-stops", ...stops, ...keep),
       lesson,
       div("rope-controls", ...controls),
       div("rope-readouts", ...numbers),
     ),
     measure(narrow) {
       const width = widthOf(curveBox, 200, 420);
-      const height = Math.round(clamp(width * 0.78, 200, narrow ? 220 : 320));
-      return { plane: widthOf(planeBox, 200, narrow ? 300 : 400), curve: { width, height } };
+      const height = Math.round(narrow ? 118 : clamp(width * 0.78, 200, 290));
+      return { plane: widthOf(planeBox, 200, narrow ? 222 : 310), curve: { width, height } };
     },
     derive,
     draw(state, room) {

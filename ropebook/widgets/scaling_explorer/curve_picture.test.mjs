@@ -9,6 +9,7 @@ test("the last distance is named, and powers of ten that leave it room", () => {
   assert.deepEqual(namedDistances(16384, 250), [1, 10, 100, 1000, 16384]);
   assert.deepEqual(namedDistances(131072, 250), [1, 10, 100, 1000, 131072]);
   assert.deepEqual(namedDistances(128, 250), [1, 10, 128]);
+  assert.deepEqual(namedDistances(1048576, 250), [1, 100, 10000, 1048576], "no two numbers read as one");
 });
 
 test("a curve that falls deep gets room, and a ghost is drawn where one is held", () => {

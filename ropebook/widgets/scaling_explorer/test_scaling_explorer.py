@@ -233,6 +233,7 @@ def settled(page, address=None):
     """Open an address, or the page's own once more, until its widgets stand and have drawn."""
     page.goto(address) if address else page.reload()
     page.wait_for_selector(".rope-widget-host .rope-widget")
+    page.evaluate("document.querySelectorAll('details').forEach((fold) => (fold.open = true))")
     page.evaluate("whenDrawn()")
 
 

@@ -1,5 +1,5 @@
 import { numberIn, oneOf, stateAddress } from "../kit/address.js";
-import { IN_POWERS_OF_TEN, IN_POWERS_OF_TWO } from "../kit/controls.js";
+import { IN_POWERS_OF_TEN, IN_POWERS_OF_TWO, fold } from "../kit/controls.js";
 import { div, html, legendOf, svg, whenChanged, widthOf } from "../kit/dom.js";
 import { mount } from "../kit/mount.js";
 import { dotsPath } from "../kit/paths.js";
@@ -17,6 +17,7 @@ const WORDS = {
       curve: "The mean of all hands’ cosines over distance, before and after scaling",
     },
     stops: "Models to visit",
+    leads: { stops: "model:", method: "method:" },
     presets: {
       pi: "Llama 2, PI",
       ntk_aware: "NTK-aware, 8 for 4",
@@ -24,7 +25,9 @@ const WORDS = {
       code_llama: "Code Llama",
       llama31: "Llama 3.1",
     },
+    more: "more: numbers, other sizes, a link",
     method: "Method",
+    nothing: "Nothing to set: speeds are as trained.",
     methods: {
       default: "none",
       linear: "PI",
@@ -43,7 +46,7 @@ const WORDS = {
     sliders: {
       factor: "factor",
       base: "base in training",
-      headDim: "head_dim, two per hand",
+      headDim: "head_dim",
       original: "original length, tokens",
       asked: "new length, tokens",
       newBase: "new base",
@@ -51,7 +54,7 @@ const WORDS = {
     },
     titles: { waves: "wavelength, tokens", stretch: "times slower", curve: "mean of the cosines, smoothed" },
     axes: { hand: "hand, fastest first", distance: "distance, tokens" },
-    lines: { original: "original length: {value}", new: "new length: {value}" },
+    lines: { original: "original: {value}", new: "new: {value}" },
     endless: "∞",
     legend: {
       inside: "within the seen arc",
@@ -119,7 +122,7 @@ const ghostOf = (state) => {
   return scaledBy(state.held, state).inverse;
 };
 
-function makeControls({ words, limits, sliders }) {
+function makeControls({ words, limits, sliders, text }) {
   const [format, tone] = [formatQuantity, "neutral"];
   const inTen = ([low, high]) => ({ ...IN_POWERS_OF_TEN, min: Math.log10(low), max: Math.log10(high), format, tone });
   const inTwo = ([low, high]) => ({ ...IN_POWERS_OF_TWO, min: Math.log2(low), max: Math.log2(high), format });
@@ -147,8 +150,10 @@ function makeControls({ words, limits, sliders }) {
     base: { label: words.sliders.base, ...inTen(limits.base) },
     head_dim: { label: words.sliders.headDim, tone, min: low, max: high, step: 2, format },
   });
-  // A method has one of the first three, or none: they share a place, the last.
-  return [original, longer, ...others, div("rope-scaling-own", factor, newBase, share)];
+  // A method has one of the first three, or none: they share a place.
+  const nothing = text(({ method }) => (method === "default" ? words.nothing : ""));
+  const own = div("rope-scaling-own", factor, newBase, share, nothing);
+  return { first: [own, longer], others: [original, ...others] };
 }
 
 function makeReadouts({ words, readouts, show }) {
@@ -185,45 +190,46 @@ function build({ words, model, lesson, address, buttons, chooser, sliders, reado
     },
     link: { label: words.link, pressed: address.stands, onClick: address.write },
   });
+  const controls = makeControls({ words, limits: model.get("limits"), sliders, text });
   const said = (state) => (address.stands(state) ? "stands" : address.broken() ? "broken" : null);
+  const lead = (name) => html("span", { class: "rope-scaling-lead", "aria-hidden": "true" }, name);
+  const visits = html(
+    "div",
+    { class: "rope-row rope-row-first rope-scaling-methods", role: "group", "aria-label": words.stops },
+    lead(words.leads.stops),
+    ...buttons(Object.fromEntries(presets)),
+  );
+  const numbers = div("rope-readouts", ...makeReadouts({ words, readouts, show }));
+  const compared = text(({ held }) => fill(words.held, { name: words.methods[held] }));
+  const linkSaid = text((state) => words.linkSaid[said(state)] ?? "");
+  const keep = div("rope-scaling-keep", div("rope-row", hold, compared), div("rope-row", link, linkSaid));
   return {
     node: div(
       "rope-frame rope-scaling",
-      html(
-        "div",
-        { class: "rope-row rope-row-first", role: "group", "aria-label": words.stops },
-        ...buttons(Object.fromEntries(presets)),
-      ),
-      chooser("method", { label: words.method, options, className: "rope-row rope-scaling-methods" }),
+      div("rope-stays", places[0]),
+      div("rope-scaling-legend", legendOf(words.legend, [18, 18], SAMPLES)),
       div(
-        "rope-scaling-pictures",
-        div("rope-stays", places[0]),
-        div("rope-scaling-legend", legendOf(words.legend, [18, 18], SAMPLES)),
-        div("rope-scaling-side", places[1], legendOf(words.curves, [18, 18], LINES), lesson),
+        "rope-scaling-main",
+        chooser("method", {
+          label: words.method,
+          lead: [lead(words.leads.method)],
+          options,
+          className: "rope-row rope-scaling-methods",
+        }),
+        div("rope-controls rope-controls-two", ...controls.first),
+        visits,
       ),
-      div("rope-controls", ...makeControls({ words, limits: model.get("limits"), sliders })),
-      div(
-        "rope-scaling-keep",
-        div(
-          "rope-row",
-          hold,
-          text(({ held }) => fill(words.held, { name: words.methods[held] })),
-        ),
-        div(
-          "rope-row",
-          link,
-          text((state) => words.linkSaid[said(state)] ?? ""),
-        ),
-      ),
-      div("rope-readouts", ...makeReadouts({ words, readouts, show })),
+      div("rope-scaling-says", lesson),
+      div("rope-scaling-side", places[1], legendOf(words.curves, [18, 18], LINES)),
+      fold({ label: words.more, nodes: [div("rope-controls", ...controls.others), keep, numbers] }).node,
     ),
-    measure: () => ({ wide: widthOf(places[0], 240, 800), side: widthOf(places[1], 220, 800) }),
+    measure: (narrow) => ({ narrow, wide: widthOf(places[0], 240, 800), side: widthOf(places[1], 220, 800) }),
     derive: survey,
-    draw(state, { wide, side }) {
+    draw(state, { narrow, wide, side }) {
       const ghost = ghostOf(state);
       const { hands: shown, original_length, new_length } = state;
-      drawHands({ hands: shown, original_length, new_length }, ghost && slowdowns(shown.unscaled, ghost), wide);
-      drawCurve({ hands: shown, original_length, new_length }, ghost, side);
+      drawHands({ hands: shown, original_length, new_length }, ghost && slowdowns(shown.unscaled, ghost), wide, narrow);
+      drawCurve({ hands: shown, original_length, new_length }, ghost, side, narrow);
     },
     lesson: (state) => lessonOf(words, state),
   };

@@ -147,7 +147,7 @@ function planOf({ width, wide }) {
 function curvesPicture(words) {
   const picture = svg("svg", { role: "img", "aria-label": words.picture });
   const paint = layer(picture);
-  const markNow = nowMarker(picture, { radius: 6 });
+  const markNow = nowMarker(picture);
   // Of a slider's move, only the curves are found anew that it bends; the marker's bends none.
   const lines = PAIRS.map(() =>
     whenChanged(({ above }, clock) => polylinePath(SAMPLES.map((d) => above.at(d, partAt(clock, d))))),

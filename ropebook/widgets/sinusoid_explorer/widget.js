@@ -191,7 +191,7 @@ function clockPicture(words) {
       const [x, y] = place(labels[i], RADIUS + 14);
       return [
         path(`rope-hand rope-sinusoid-hand-${i}`, polylinePath([HUB, place(angles[i], RADIUS - 4)])),
-        disc(`rope-sinusoid-tip-${i}`, place(angles[i], RADIUS), 4.5),
+        disc("rope-sinusoid-tip", place(angles[i], RADIUS), 4.5),
         label("rope-sinusoid-row-label", x.toFixed(2), (y + 4.5).toFixed(2), names[i], "middle"),
       ];
     };
@@ -216,7 +216,7 @@ function clockPicture(words) {
 function curvePicture(words) {
   const picture = svg("svg", { role: "img", "aria-label": words.curve });
   const [paintGround, paintCurve] = [layer(picture), layer(picture)];
-  const markNow = nowMarker(picture, { ringed: false });
+  const markNow = nowMarker(picture);
   const ticks = [-64, -32, 0, 32, 64];
 
   const drawGround = whenChanged((width, height, { least, most, low, high, alike }) => {

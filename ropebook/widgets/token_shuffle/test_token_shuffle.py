@@ -9,7 +9,7 @@ import traitlets
 
 pytest.importorskip("anywidget")
 
-from browser import PHONE
+from browser import FRAMES, PHONE, open_page
 from hands import drag
 from oracles import Oracle, wrong_readouts
 from refusals import assert_refused
@@ -205,7 +205,7 @@ def test_stops_and_switches_of_the_shuffle_report_what_ropelib_gives(on_scratch)
                 assert words_of(shuffle) == [sentence["words"][word] for word in order]
                 moved = button != "original" and (inputs["positions"] or inputs["causal"])
                 statuses = shuffle.host.locator(".rope-tokens-status").all_text_contents()
-                assert ("changed" in statuses) == moved
+                assert ("new" in statuses) == moved
             shuffle.control(switch).click()
 
 
@@ -286,16 +286,16 @@ def test_a_word_in_the_hand_is_put_down_when_the_sentence_changes(chromium, tmp_
     address = tmp_path / "index.html"
     address.write_text(page_of(TokenShuffle()), encoding="utf-8")
     context = chromium.new_context(viewport={"width": 800, "height": 1200}, offline=True)
-    page = context.new_page()
-    page.goto(address.as_uri())
+    page, _ = open_page(context, address.as_uri())
     page.evaluate(
         """() => {
           model.set("sentence", "english");
           model.set("order", [0, 1, 2, 3, 4]);
         }"""
     )
-    tile = page.locator("[data-control=tile_0]")
-    box = tile.bounding_box()
+    page.locator("[data-control=tile_4]").wait_for()
+    page.evaluate(FRAMES)
+    box = page.locator("[data-control=tile_0]").bounding_box()
     page.mouse.move(box["x"] + 20, box["y"] + 20)
     page.mouse.down()
     page.mouse.move(box["x"] + 40, box["y"] + 20)
@@ -309,3 +309,16 @@ def test_a_word_in_the_hand_is_put_down_when_the_sentence_changes(chromium, tmp_
     page.mouse.up()
     assert page.evaluate("model.get('order')") == [0, 1, 2]
     context.close()
+
+
+def test_a_card_asks_before_it_answers(on_scratch):
+    card = {"says": "Move a word.", "title": "A chapter", "to": "chapter.html"}
+    assert TokenShuffle(card=card).order == [0, 1, 2]
+    assert TokenShuffle(card=card, order=[1, 0, 2]).order == [1, 0, 2]
+    assert TokenShuffle().order == swapped("chinese")
+    widget = on_scratch("token_shuffle", traits={"card": card})
+    said = widget.host.locator(".rope-tokens-status")
+    assert said.all_text_contents() == ["", "", ""]
+    widget.control("tile_0").press("ArrowRight")
+    widget.still()
+    assert said.all_text_contents() == ["same output"] * 3

@@ -18,7 +18,7 @@ const WORDS = {
     glosses: { 我: "I, me", 喜欢: "like", 你: "you" },
     place: "place {place}",
     titles: { heat: "weights: row looks at column", mean: "mean of all outputs" },
-    status: { same: "unchanged", short: "same", changed: "changed" },
+    status: { same: "same output", short: "same", changed: "new" },
     legend: { now: "output now", ghost: "in the original order" },
     stops: { swap: "swap who and whom", shuffle: "shuffle", original: "original" },
     switches: { positions: { label: "add positions" }, causal: { label: "causal mask" } },
@@ -197,7 +197,7 @@ function makeSlot(parent, words, language, place, last) {
 
   return {
     tile,
-    draw({ names, text, outputs, before, changes, twins }, { width, column, tall }, x, lifted) {
+    draw({ names, text, order, outputs, before, changes, twins }, { width, column, tall }, x, lifted) {
       const [said, output, same] = [names[place], outputs[place], changes[place] < SAME];
       const gloss = words.glosses[said];
       card.classList.toggle("rope-tokens-lifted", lifted);
@@ -210,7 +210,9 @@ function makeSlot(parent, words, language, place, last) {
       setAttributes(twin, { x: width / 2 - 10, visibility: twins[place] ? "visible" : "hidden" });
       setAttributes(foot, { transform: `translate(0 ${TILE + 6 + tall})` });
       numbers.forEach((number, axis) => setText(number, formatNumber(output[axis]), { "data-value": output[axis] }));
-      setText(status, words.status[same ? (column < 80 ? "short" : "same") : "changed"]);
+      // In the original order there is nothing yet to compare.
+      const kind = same ? (column < 80 ? "short" : "same") : "changed";
+      setText(status, alike(text.original, order) ? "" : words.status[kind]);
       status.classList.toggle("rope-tokens-changed", !same);
     },
   };

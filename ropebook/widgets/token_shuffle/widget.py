@@ -88,6 +88,12 @@ class TokenShuffle(RopeWidget, folder="token_shuffle"):
     key_matrix = traitlets.List(KEY_MATRIX, read_only=True).tag(sync=True)
     value_matrix = traitlets.List(VALUE_MATRIX, read_only=True).tag(sync=True)
 
+    def __init__(self, **traits: object):
+        super().__init__(**traits)
+        # A card asks what becomes of the outputs: its words have not been moved yet.
+        if self.card and "order" not in traits:
+            self.order = sorted(self.order)
+
     @traitlets.validate("order")
     def _each_word_once(self, proposal: dict) -> list[int]:
         order, count = proposal["value"], len(SENTENCES[self.sentence]["words"])

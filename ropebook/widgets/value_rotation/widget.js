@@ -1,3 +1,4 @@
+import { freePlace } from "../kit/apart.js";
 import { IN_DEGREES } from "../kit/controls.js";
 import { div, html, resize, svg, widthOf } from "../kit/dom.js";
 import { box, disc, label, layer, path, vector } from "../kit/layer.js";
@@ -5,7 +6,7 @@ import { clamp, dot, rotate, softmax } from "../kit/math.js";
 import { thereAndBack } from "../kit/motion.js";
 import { mount } from "../kit/mount.js";
 import { polylinePath } from "../kit/paths.js";
-import { squarePlane } from "../kit/plot.js";
+import { nowDot, squarePlane } from "../kit/plot.js";
 import { fill, formatAngle, formatNumber, formatTurn, tokens } from "../kit/text.js";
 
 const WORDS = {
@@ -25,7 +26,7 @@ const WORDS = {
     stops: { push: "push the text on", reset: "reset" },
     shift: "shift: tokens in front of the text",
     query: "query: the word that looks",
-    theta: "θ, per token",
+    theta: "θ per token",
     turn: "{radians} rad ({degrees}°)",
     lessons: {
       still: "No turn: the three ways are one, and positions leave no trace.",
@@ -93,16 +94,19 @@ function carriedPicture(said, texts) {
   const plane = squarePlane(picture, EXTENT);
   const paint = layer(picture);
 
-  function valueShapes({ head, weights, turns }, i, { size, origin, unit, at }) {
+  function valueShapes({ head, weights, turns }, i, { size, origin, unit, at }, taken) {
     const arrived = rotate(head.values[i], turns[i]);
     const arrows = [vector("rope-before", origin, at(head.values[i])), vector("", origin, at(arrived))];
     const opacity = (0.3 + 0.7 * (weights[i] / Math.max(...weights))).toFixed(3);
-    // Neighbors stand at two distances, or words of nearly one direction would overlap.
-    const far = 1 + (13 + 14 * (i % 2)) / (Math.hypot(...arrived) * unit);
-    const [x, y] = at(arrived.map((part) => part * far));
+    // A word stands beyond its tip, as near as no other word is covered.
+    const places = [13, 27, 41, 55].map((beyond) => {
+      const [x, y] = at(arrived.map((part) => part * (1 + beyond / (Math.hypot(...arrived) * unit))));
+      return [clamp(x, 14, size - 14), clamp(y, 10, size - 8)];
+    });
+    const [x, y] = freePlace(places, 4 + 8 * texts[i].length, 15, taken);
     return [
       ["g", { class: "rope-carried-value", opacity }, arrows],
-      label("rope-carried-word", clamp(x, 14, size - 14), clamp(y + 4, 12, size - 4), texts[i], "middle"),
+      label("rope-carried-word", x, y + 4, texts[i], "middle"),
     ];
   }
 
@@ -110,6 +114,7 @@ function carriedPicture(said, texts) {
     const scales = plane.resize(size);
     const { head, change } = state;
     const { origin, unit, at } = scales;
+    const taken = [];
     const steps = Math.ceil(head.shift * 4);
     const passed = Array.from({ length: steps + 1 }, (_, i) => at(outputOf(head, (head.shift * i) / (steps || 1))));
     const trail = change > 1e-9 || head.way === "turned" ? polylinePath(passed) : "";
@@ -118,12 +123,12 @@ function carriedPicture(said, texts) {
     const within = state.atZero.map((value) => value * 0.62);
     const [x, y] = at(rotate(within, -0.42));
     paint([
-      ...texts.flatMap((_, i) => valueShapes(state, i, scales)),
+      ...texts.flatMap((_, i) => valueShapes(state, i, scales, taken)),
       path("rope-carried-trail", trail),
       vector("rope-carried-output rope-before", origin, ghost),
-      disc("rope-carried-ghost", ghost, 5),
+      disc("rope-carried-ghost", ghost, 3),
       vector("rope-carried-output", origin, output),
-      disc("rope-now", output, 6),
+      nowDot(output),
       label("rope-carried-start", x, y, change * unit > 46 ? said.start : "", "middle"),
     ]);
   }

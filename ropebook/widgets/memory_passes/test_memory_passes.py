@@ -1,0 +1,193 @@
+"""The counted passes: against PyTorch, which is asked what each step reads and writes."""
+
+import json
+
+import pytest
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+
+pytest.importorskip("anywidget")
+
+from browser import watched
+from oracles import Oracle, held_by, wrong_readouts
+from refusals import assert_refused
+
+from ropebook.exercises import check
+from ropebook.widgets import MemoryPasses
+from ropebook.widgets.memory_passes.widget import SIZES, WAYS, new_memory_of, passes_of
+from ropelib import apply_rotary, cos_sin, inv_freq
+
+
+class Counted(TorchDispatchMode):
+    """What each step that moves anything reads and writes, over the bytes of one tensor."""
+
+    def __init__(self, unit):
+        super().__init__()
+        self.unit, self.steps = unit, []
+
+    def __torch_dispatch__(self, step, types, args=(), kwargs=None):
+        result = step(*args, **(kwargs or {}))
+        if not step.is_view:
+            self.steps.append((self.sizes((args, kwargs)), self.sizes(result)))
+        return result
+
+    def sizes(self, tree):
+        found = [x.nbytes / self.unit for x in tree_leaves(tree) if isinstance(x, torch.Tensor)]
+        return [size for size in found if size >= 0.25]  # tables, shared by all heads, are small
+
+
+@pytest.fixture(scope="module")
+def given():
+    x = torch.randn(1, 32, 16, 128)
+    cos, sin = (torch.cat((t, t), -1) for t in cos_sin(torch.arange(16), inv_freq(128)))
+    return x, cos, sin
+
+
+def test_line_by_line_it_reads_and_writes_what_pytorch_does(given):
+    x, cos, sin = given
+    names = {"cos": cos, "sin": sin, "cat": lambda *halves: torch.cat(halves, -1)}
+    names |= {"x": x, "x1": x[..., :64], "x2": x[..., 64:]}
+    for step in WAYS["steps"]:
+        with Counted(x.nbytes) as counted:
+            exec(step.code, {}, names)
+        ((reads, (writes,)),) = counted.steps
+        assert sorted(reads) == sorted(SIZES[name] for name in step.reads)
+        assert writes == SIZES[step.writes] == names[step.writes].nbytes / x.nbytes
+    half_cos, half_sin = cos[..., :64], sin[..., :64]
+    wanted = apply_rotary(x, half_cos, half_sin, layout="half")
+    torch.testing.assert_close(names["y"], wanted)
+
+
+def test_the_sums_are_those_of_shipped_code(given):
+    from transformers.models.llama.modeling_llama import apply_rotary_pos_emb
+
+    x, cos, sin = given
+    with Counted(x.nbytes) as counted:
+        apply_rotary_pos_emb(x, x.clone(), cos[None], sin[None])
+    both = sum(sum(reads) + sum(writes) for reads, writes in counted.steps)
+    assert both - 2 == 2 * passes_of(WAYS["steps"]) == 20  # 2: the clone
+    written = sum(sum(writes) for _, writes in counted.steps)
+    assert written - 1 == 2 * new_memory_of(WAYS["steps"]) == 9
+
+
+def test_a_way_is_told_by_its_passes_and_its_new_memory():
+    sums = {way: (passes_of(steps), new_memory_of(steps)) for way, steps in WAYS.items()}
+    assert sums == {"steps": (10, 4.5), "fused": (2, 1), "in_place": (2, 0)}
+
+
+@pytest.mark.parametrize(
+    ("step", "passes", "new"), [(0, 0, 0), (1, 2, 1), (2, 3, 1.5), (3, 5, 2.5), (4, 7, 3.5)]
+)
+def test_sums_grow_line_by_line(step, passes, new):
+    memory = MemoryPasses(step=step)
+    assert (memory.passes, memory.new_memory) == (passes, new)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("way", "twice", "way must be one of steps, fused, in_place, got 'twice'"),
+        ("step", 6, r"step must lie in \[0, 5\], got 6"),
+        ("step", -1, r"step must lie in \[0, 5\], got -1"),
+    ],
+)
+def test_it_refuses(name, value, message):
+    assert_refused(MemoryPasses, name, value, message)
+
+
+# ---- what it must report ----
+
+
+def answers(inputs):
+    memory = MemoryPasses(way=inputs["way"], step=int(inputs["step"]))
+    return {"passes": memory.passes, "new_memory": memory.new_memory}
+
+
+ORACLE = Oracle(answers, held=("way", "step"))
+
+# ---- what it does when it is moved ----
+
+ASKED = MemoryPasses().asked
+ANSWERED = json.dumps({ASKED: ["10"]})
+
+
+def keep_answer(widget, value):
+    widget.page.evaluate("(text) => { localStorage['rope-book:marks'] = text }", value)
+    widget.page.reload()
+    widget.still()
+
+
+def test_the_box_that_it_waits_for_asks_for_its_passes():
+    assert check(ASKED, passes_of(WAYS["steps"]))
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_each_state_reports_its_sums_once_the_box_is_answered(on_scratch, way):
+    for step in range(len(WAYS[way]) + 1):
+        widget = on_scratch("memory_passes", traits={"way": way, "step": step})
+        keep_answer(widget, ANSWERED)
+        assert wrong_readouts(widget, held_by(widget)) == []
+
+
+def test_until_the_box_is_answered_the_last_lines_are_not_summed(on_scratch):
+    widget = on_scratch("memory_passes", traits={"step": 3})
+    passes = widget.host.locator("[data-report=passes]")
+    assert passes.text_content() == "5"
+    widget.control("on").click()
+    widget.still()
+    assert passes.text_content() == "?"
+    drawn = widget.host.locator("svg").text_content()
+    assert "reads ?" in drawn and "How many passes" in widget.host.text_content()
+    event = "new CustomEvent('rope-mark', { bubbles: true, detail: { name, value: ['10'] } })"
+    widget.page.evaluate(
+        f"""(name) => {{
+          localStorage["rope-book:marks"] = JSON.stringify({{ [name]: ["10"] }});
+          document.body.dispatchEvent({event});
+        }}""",
+        ASKED,
+    )
+    widget.still()
+    assert passes.text_content() == "7" and "?" not in widget.host.locator("svg").text_content()
+
+
+def test_arrow_keys_go_through_the_lines(on_scratch):
+    widget = on_scratch("memory_passes")
+    step = "model.get('step')"
+    widget.control("on").focus()
+    for key, then in [("ArrowRight", 2), ("ArrowRight", 3), ("ArrowLeft", 2), ("ArrowLeft", 1)]:
+        widget.page.keyboard.press(key)
+        widget.still()
+        assert widget.page.evaluate(step) == then
+
+
+def test_a_second_press_does_not_lose_a_line(on_scratch):
+    widget = on_scratch("memory_passes", traits={"step": 0})
+    for _ in range(2):
+        widget.control("on").click()
+    widget.still()
+    assert widget.page.evaluate("model.get('step')") == 2
+
+
+def test_play_carries_out_all_lines_and_nothing_plays_by_itself(on_scratch):
+    widget = on_scratch("memory_passes")
+    keep_answer(widget, ANSWERED)
+    before = widget.snapshot()
+    assert not widget.changes(before, seconds=0.5)
+    frames = watched(widget, "play", ["new_memory"], seconds=6)
+    widget.still()
+    (values,) = zip(*frames, strict=True)
+    assert list(values) == sorted(values) and widget.page.evaluate("model.get('step')") == 5
+    widget.control("play").click()
+    widget.frames()
+    assert widget.reports()["new_memory"][0][0] < 4.5, "from the start again"
+
+
+def test_on_a_phone_it_is_seen_as_a_whole(on_scratch):
+    traits = {"task": "two passes and nothing new"}
+    widget = on_scratch("memory_passes", (390, 844), traits=traits)
+    assert widget.host.bounding_box()["height"] <= 520
+    heights = widget.host.locator("button").evaluate_all(
+        "(all) => all.map((node) => node.getBoundingClientRect().height)"
+    )
+    assert len(heights) == 6 and min(heights) >= 44

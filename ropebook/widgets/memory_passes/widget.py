@@ -1,0 +1,109 @@
+"""What a rotation reads and writes, one line of code after another."""
+
+from typing import Any, NamedTuple
+
+import traitlets
+
+from ropebook.widgets.base import RopeWidget
+from ropebook.widgets.traits import IntInRange, OneOf
+
+
+class Step(NamedTuple):
+    """A line of code that goes through memory.
+
+    Attributes:
+        code: the line.
+        reads: what it reads, by the names in `SIZES`.
+        writes: what it writes, by its name there; new memory unless it is read from as well.
+    """
+
+    code: str
+    reads: tuple[str, ...]
+    writes: str
+
+
+SIZES = {"x": 1.0, "x1": 0.5, "x2": 0.5, "a": 1.0, "n": 0.5, "r": 1.0, "b": 1.0, "y": 1.0}
+"""How many times as many bytes as x each tensor has; x1 and x2 are the halves of x."""
+
+WAYS = {
+    "steps": (
+        Step("a = x * cos", ("x",), "a"),
+        Step("n = -x2", ("x2",), "n"),
+        Step("r = cat(n, x1)", ("n", "x1"), "r"),
+        Step("b = r * sin", ("r",), "b"),
+        Step("y = a + b", ("a", "b"), "y"),
+    ),
+    "fused": (Step("y = turn(x)", ("x",), "y"),),
+    "in_place": (Step("turn(x, out=x)", ("x",), "x"),),
+}
+"""`x * cos + rotate_half(x) * sin` line by line, and as one kernel, `turn`, that keeps a pair in
+the processor from its reading to its writing: to new memory, or over x."""
+
+
+def passes_of(steps: tuple[Step, ...]) -> float:
+    """Return the passes of some steps: bytes read and written, over those of x.
+
+    Args:
+        steps: the steps.
+
+    Example:
+        >>> passes_of(WAYS["fused"])
+        2.0
+    """
+    return sum((SIZES[name] for step in steps for name in (*step.reads, step.writes)), 0.0)
+
+
+def new_memory_of(steps: tuple[Step, ...]) -> float:
+    """Return the bytes of new memory that some steps write, over those of x.
+
+    Args:
+        steps: the steps.
+
+    Example:
+        >>> new_memory_of(WAYS["fused"]), new_memory_of(WAYS["in_place"])
+        (1.0, 0.0)
+    """
+    return sum((SIZES[step.writes] for step in steps if step.writes not in step.reads), 0.0)
+
+
+def _told() -> dict[str, Any]:
+    return {way: [step._asdict() for step in steps] for way, steps in WAYS.items()}
+
+
+class MemoryPasses(RopeWidget, folder="memory_passes"):
+    """Carry out a rotation line by line, and count what goes through memory.
+
+    Args:
+        way: "steps" (default), a line at a time; "fused", one kernel; "in_place", one kernel that
+            writes over x.
+        step: how many lines are done, an integer in [0, 5]; a way with fewer lines stops at its
+            last.
+
+    Raises:
+        traitlets.TraitError: a value breaks its rule; the message names both.
+
+    Example:
+        >>> memory = MemoryPasses(way="fused", step=1)
+        >>> memory.passes, memory.new_memory
+        (2.0, 1.0)
+        >>> memory.way = "in_place"
+        >>> memory.passes, memory.new_memory
+        (2.0, 0.0)
+    """
+
+    way = OneOf("steps", tuple(WAYS))
+    step = IntInRange(1, low=0, high=max(map(len, WAYS.values())))
+    ways = traitlets.Dict(_told(), read_only=True).tag(sync=True)
+    sizes = traitlets.Dict(SIZES, read_only=True).tag(sync=True)
+    # The box that asks for all passes: until it is answered, the picture does not tell them.
+    asked = traitlets.Unicode("passes over memory", read_only=True).tag(sync=True)
+
+    @property
+    def passes(self) -> float:
+        """How often as many bytes as x has have been read or written so far."""
+        return passes_of(WAYS[self.way][: self.step])
+
+    @property
+    def new_memory(self) -> float:
+        """How much new memory has been written so far, in sizes of x."""
+        return new_memory_of(WAYS[self.way][: self.step])
