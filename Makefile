@@ -4,6 +4,7 @@
 # make chapter C=relative one chapter: its notebook, exercises, claims and built page
 # make widget W=score_builder   one widget: its rules, its picture, its numbers
 # make mutants COUNT=60 SEED=1 MODULE=scaling   breaks the library at random: who notices?
+# make bench              speed beside every peer, an hour; FAST=1: what the chapter shows, ten minutes
 # make lab                set up and open the notebooks in JupyterLab
 
 PYTHON ?= python3
@@ -18,7 +19,7 @@ WORKERS := $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) + 1)))
 PYTEST = $(BIN)/python -m pytest -p no:nbmake -n $(WORKERS) --maxprocesses 8 --dist worksteal
 LINT = $(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/biome check --error-on-warnings .
 
-.PHONY: book test check chapter widget mutants lab clean
+.PHONY: book test check chapter widget mutants bench lab clean
 
 book: $(READY) _build/fresh
 	$(BIN)/jupyter-book build . --warningiserror --keep-going
@@ -46,6 +47,16 @@ COUNT ?= 60
 SEED ?= 1
 mutants: $(READY)
 	$(BIN)/python benchmarks/mutants.py --count $(COUNT) --seed $(SEED) $(MODULE:%=--module %)
+
+# A peer that cannot be installed is named among the results: what is there is measured.
+FAST ?=
+OUT ?= .runs/speed_cpu.json
+bench: $(READY) $(VENV)/peers/ready
+	$(BIN)/python benchmarks/speed $(FAST:1=--fast) --out $(OUT)
+
+$(VENV)/peers/ready: benchmarks/requirements.txt $(READY)
+	rm -rf $(@D)
+	$(BIN)/python -m pip install --disable-pip-version-check --no-deps --target $(@D) --requirement $< && touch $@ || echo "SOME PEERS ARE NOT INSTALLED: see above"
 
 lab: $(READY)
 	$(BIN)/jupyter lab book

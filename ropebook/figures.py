@@ -22,6 +22,7 @@ _AXIS = {
     "linecolor": LIGHT_PAGE["line"],
     "zerolinecolor": LIGHT_PAGE["line"],
     "ticks": "",
+    "ticklabelstandoff": 4,  # the first numbers of both axes do not touch in the corner
     "title": {"font": {"size": 13}},
     "fixedrange": True,
 }

@@ -56,14 +56,18 @@ def label_ends(figure: go.Figure) -> go.Figure:
             ends.append((height * (1 - share), x, y, _wrapped(trace.name), i))
     ends.sort(key=lambda end: end[0])
     lines = [end[3].count("<br>") + 1 for end in ends]
-    places = spread([end[0] for end in ends], [LINE * count for count in lines], height)
+    heights = [LINE * count for count in lines]
+    # Between the halves of the first and the last, so that none reaches over the edge of the panel.
+    above, below = heights[0] / 2, heights[-1] / 2
+    wanted = [min(max(end[0] - above, 0), height - above - below) for end in ends]
+    places = [place + above for place in spread(wanted, heights, height - above - below)]
     for (wanted, x, y, name, i), place in zip(ends, places, strict=True):
         note = figure.add_annotation(
             **_label(figure.data[i], name, place - wanted), x=x_axis.value(x), y=y_axis.value(y)
         ).layout.annotations[-1]
         if x_axis.share(x) < 0.95:  # other lines may pass behind it
             note.bgcolor = palette.LIGHT_PAGE["page"]
-        figure.data[i].showlegend = False
+        figure.data[i].update(showlegend=False, meta="ended")  # the page may name it otherwise
     x_axis.fix()
     y_axis.fix()
     longest = max(len(part) for end in ends for part in end[3].split("<br>"))
@@ -90,6 +94,35 @@ def _label(trace: Any, name: str, moved: float) -> dict[str, Any]:
         "arrowcolor": palette.LIGHT["neutral"]["mark"],
     }
     return {**style, **leader, "ax": 18, "ay": moved, "standoff": 4}
+
+
+def point_out(
+    figure: go.Figure, text: str, x: Any, y: float, way: tuple[float, float], look: str = "ink"
+) -> go.Figure:
+    """Write words beside a point of a finished figure; a thin line leads from it to them.
+
+    Args:
+        figure: what `figures.finish` has returned, with one panel.
+        text: the words.
+        x: the point, in the units of the axis.
+        y: the same, vertically.
+        way: pixels to the right and down from the point to the words.
+        look: the thing or the series of the palette whose color the words have.
+    """
+    right, down = way
+    leader = {"arrowhead": 0, "arrowwidth": 1, "arrowcolor": palette.LIGHT["neutral"]["mark"]}
+    return figure.add_annotation(
+        text=text,
+        x=_Axis(figure, "x").value(x),
+        y=_Axis(figure, "y").value(y),
+        ax=right,
+        ay=down,
+        xanchor="left" if right > 0 else "right" if right < 0 else "center",
+        yanchor="middle" if right else "top" if down > 0 else "bottom",
+        font={"size": 12, "color": palette.named()[look if look == "ink" else f"{look}-text"]},
+        standoff=5,
+        **leader,
+    )
 
 
 def spread(wanted: Sequence[float], heights: Sequence[float], room: float) -> list[float]:

@@ -111,21 +111,21 @@ class _Form:
 _WIDE = _Form(
     name="wide",
     width=696,
-    height=110,
+    height=107,
     centers=(28, 105, 214, 313, 416, 532, 641),
     halves=(20, 28, 32, 22, 35, 35, 14),
     lamps=(28, 42, 42, 34, 44, 44, 32),
     pitches=(13, 21, 13.4),
     name_lines=(_BOTTOM + 9, _BOTTOM + 9),
-    frames=((162, 10, 684, 104), (156, 4, 690, 109)),
+    frames=((162, 10, 684, 103), (156, 4, 690, 106.5)),
 )
 _NARROW = _Form(
     name="narrow",
     width=358,
     height=134,
-    centers=(17, 64, 127.5, 179, 228, 285, 331),
+    centers=(16, 64.5, 127.5, 179, 228, 285, 331),
     halves=(15, 17, 22, 14, 22, 22, 8),
-    lamps=(17, 28.5, 25.5, 22, 26, 26, 19),
+    lamps=(16, 28, 25.5, 22, 26, 26, 19),
     pitches=(8, 16, 9),
     name_lines=(_BOTTOM + 9, _BOTTOM + 21),
     frames=((100.5, 12, 353, 121), (96, 6, 357.5, 128)),
@@ -257,10 +257,11 @@ def _frames(form: _Form, lit: set[str], pin: float | None) -> str:
     (left, top, right, bottom), (_, outer, _, below) = form.frames
     if form.name == "narrow":
         places = {"head": (left + 66, bottom), "layer": (right - 62, below)}
-    elif pin is None or pin < 420:
-        places = {"head": (right - 176, top), "layer": (right - 64, outer)}
     else:
-        places = {"head": (left + 64, top), "layer": (left + 180, outer)}
+        clear = 49 + 44 + 20  # half a name, half of "you are here", and what keeps them apart
+        free = [pin is None or abs(x - pin) > clear for x in (right - 176, right - 64)]
+        head = right - 176 if free[0] else left + 64
+        places = {"head": (head, top), "layer": (right - 64 if free[1] else left + 180, outer)}
     for name, (x, y) in places.items():
         half, shine = 49, " rope-here-lit" if name in lit else ""
         parts.append(f'<path class="rope-here-paper" d="{_box(x - half, y - 3, 2 * half, 6)}"/>')
@@ -272,7 +273,7 @@ def _frames(form: _Form, lit: set[str], pin: float | None) -> str:
 
 
 def _lamp(form: _Form, i: int) -> str:
-    x, half, bottom = form.centers[i], form.lamps[i], max(form.name_lines) + 8
+    x, half, bottom = form.centers[i], form.lamps[i], max(form.name_lines) + 7
     size = f'width="{2 * half}" height="{_n(bottom - _TOP + 3)}"'
     return f'<rect class="rope-here-lamp" x="{x - half}" y="{_TOP - 3}" {size} rx="6"/>'
 

@@ -9,36 +9,30 @@ the two of a ramp. Of the ramp's two, one is the lighter on either page: without
 differ.
 """
 
-LIGHT = {
-    "q": {"mark": "#0072B2", "text": "#0067A1"},
-    "k": {"mark": "#D55E00", "text": "#AB4B00"},
-    "score": {"mark": "#009E73", "text": "#00734F"},
-    "position": {"mark": "#CC79A7", "text": "#9F4576"},
-    "angle": {"mark": "#E69F00", "text": "#8A5F00"},
-    "neutral": {"mark": "#6B7280", "text": "#5B6270"},
+# Each in a row: its mark and its text on a light page, then on a dark one.
+_THINGS = {
+    "q": ("#0072B2", "#0067A1", "#56B4E9", "#56B4E9"),
+    "k": ("#D55E00", "#AB4B00", "#FF9A4D", "#FF9A4D"),
+    "score": ("#009E73", "#00734F", "#3DD6A3", "#3DD6A3"),
+    "position": ("#CC79A7", "#9F4576", "#E8A5CB", "#E8A5CB"),
+    "angle": ("#E69F00", "#8A5F00", "#F2C14E", "#F2C14E"),
+    "neutral": ("#6B7280", "#5B6270", "#9CA3AF", "#A9B0BB"),
 }
-DARK = {
-    "q": {"mark": "#56B4E9", "text": "#56B4E9"},
-    "k": {"mark": "#FF9A4D", "text": "#FF9A4D"},
-    "score": {"mark": "#3DD6A3", "text": "#3DD6A3"},
-    "position": {"mark": "#E8A5CB", "text": "#E8A5CB"},
-    "angle": {"mark": "#F2C14E", "text": "#F2C14E"},
-    "neutral": {"mark": "#9CA3AF", "text": "#A9B0BB"},
+_SERIES = {
+    "one": ("#A4243B", "#9A2137", "#F0788C", "#F0788C"),
+    "two": ("#6C4AB6", "#6443AB", "#B39DF0", "#B39DF0"),
+    "three": ("#627F14", "#556E10", "#B5D04F", "#B5D04F"),
+    "four": ("#0F7C8A", "#0E7380", "#5CCBD8", "#5CCBD8"),
+    "five": ("#7A5230", "#73502F", "#D3A67E", "#D3A67E"),
 }
-LIGHT_SERIES = {
-    "one": {"mark": "#A4243B", "text": "#9A2137"},
-    "two": {"mark": "#6C4AB6", "text": "#6443AB"},
-    "three": {"mark": "#627F14", "text": "#556E10"},
-    "four": {"mark": "#0F7C8A", "text": "#0E7380"},
-    "five": {"mark": "#7A5230", "text": "#73502F"},
-}
-DARK_SERIES = {
-    "one": {"mark": "#F0788C", "text": "#F0788C"},
-    "two": {"mark": "#B39DF0", "text": "#B39DF0"},
-    "three": {"mark": "#B5D04F", "text": "#B5D04F"},
-    "four": {"mark": "#5CCBD8", "text": "#5CCBD8"},
-    "five": {"mark": "#D3A67E", "text": "#D3A67E"},
-}
+
+
+def _shades(table: dict[str, tuple[str, ...]], first: int) -> dict[str, dict[str, str]]:
+    return {name: {"mark": row[first], "text": row[first + 1]} for name, row in table.items()}
+
+
+LIGHT, DARK = _shades(_THINGS, 0), _shades(_THINGS, 2)
+LIGHT_SERIES, DARK_SERIES = _shades(_SERIES, 0), _shades(_SERIES, 2)
 LIGHT_RAMP = {"below": "#5A3E9B", "above": "#8FB03A"}
 DARK_RAMP = {"below": "#8B74D1", "above": "#C6E377"}
 # What lies around the things: page, a panel on it, hairlines, ordinary text.

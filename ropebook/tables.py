@@ -193,10 +193,12 @@ class Table:
             for mark in SIGNS
             if mark in self.marks.values()
         ]
+        others = [text for column in self._columns[1:] for text in column.texts]
+        marks = _class(len(self.header) > 2 and max(map(len, others)) < 2 and "rope-table-marks")
         caption = f"<figcaption>{' '.join(words)}</figcaption>" if words else ""
         return (
             f'<figure class="rope-table"><style>{style()}</style>'
-            f'<div class="rope-table-box pst-scrollable-table-container"><table>'
+            f'<div class="rope-table-box pst-scrollable-table-container"><table{marks}>'
             f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>{caption}</figure>"
         )
 

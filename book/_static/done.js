@@ -22,7 +22,7 @@
     const lists = [".bd-sidebar-primary nav", ...(isFront() ? ["article"] : [])];
     return lists.flatMap((list) => {
       const found = new Map();
-      for (const link of document.querySelectorAll(`${list} a[href]`)) {
+      for (const link of document.querySelectorAll(`${list} a[href]:not(.navbar-brand)`)) {
         const page = pageOf(link);
         if (Object.hasOwn(table, page ?? "") && !found.has(page)) found.set(page, link);
       }

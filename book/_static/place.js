@@ -15,6 +15,13 @@
     .map((line) => ({ line, section: document.getElementById(decodeURIComponent(line.hash.slice(1))) }))
     .filter(({ section }) => section);
 
+  // What stands under a fold is there for a second reading, and its line says so.
+  for (const { line, section } of lines) {
+    if (!section.querySelector(":scope > details.rope-deeper") && !section.closest("details.rope-deeper")) continue;
+    line.classList.add("rope-toc-deeper");
+    line.title = "Folded: opens when you go there";
+  }
+
   const inSight = (section) => !section.parentElement.closest("details:not([open])");
   const ended = () => scrollY > 0 && scrollY + innerHeight >= root.scrollHeight - 2;
 
@@ -56,11 +63,12 @@
 
   const page = root.dataset.page;
   const front = document.querySelector(".navbar-brand")?.getAttribute("href") === "#";
+  const chapter = document.querySelector("article .cell") !== null; // and no page to look things up in
   let begun = false; // what is kept is not written over before the reader has moved
 
   function keepPlace(now) {
     begun ||= scrollY > innerHeight / 2;
-    if (!begun || !page || front) return;
+    if (!begun || !page || front || !chapter) return;
     const places = kept.table("places");
     const first = now.section === lines[0].section;
     delete places[page];
@@ -96,15 +104,8 @@
     offer.className = "rope-continue";
     offer.setAttribute("aria-label", "Where you were");
     offer.append(link, close);
-    document.querySelector(".bd-main")?.append(offer);
-    const leave = () => {
-      offer.remove();
-      removeEventListener("scroll", leaveLater);
-    };
-    const leaveLater = () => scrollY > innerHeight && leave();
-    close.addEventListener("click", leave);
-    link.addEventListener("click", leave);
-    addEventListener("scroll", leaveLater, { passive: true });
+    for (const either of [link, close]) either.addEventListener("click", () => offer.remove());
+    title?.after(offer);
   }
 
   // ---- one look per frame -----------------------------------------------------------------------

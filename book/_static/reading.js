@@ -18,7 +18,7 @@
 
   // ---- folds ------------------------------------------------------------------------------------
 
-  const folds = () => all("details.rope-deeper");
+  const folds = () => all("details.rope-deeper, .rope-museum details");
 
   /** Open every fold that a node stands in, and the one of which it is the section, if any is there. */
   function openAround(node) {

@@ -100,6 +100,8 @@
       try {
         const { model, widget } = await startModel(JSON.parse(view.textContent).model_id);
         await widget.render({ model, el });
+        if (model.get("card")) makeCard(el.querySelector(".rope-widget"), model.get("card"));
+        else boundStay(el.querySelector(".rope-frame:has(.rope-stays)"));
       } catch (error) {
         el.setAttribute("role", "alert");
         el.classList.add("rope-widget-failed");
@@ -109,7 +111,53 @@
     }
   }
 
-  // ---- wide formulas and tables scroll in their own box: the keyboard must reach that box ---------
+  // ---- a widget on a card: its picture, to be moved as ever, over a sentence that leads to its chapter
+
+  // What `data-card` names, or else the first picture.
+  const PICTURES = ["[data-card]", ".rope-picture", "svg[role='img']"];
+
+  // `moves`: names of the controls that stay beside the picture, with spaces between.
+  function makeCard(root, { says, title, to, moves = "" }) {
+    const control = (name) => {
+      const found = root.querySelector(`[data-control="${name}"]`);
+      if (!found) throw new Error(`moves must name controls of the widget, got ${name}`);
+      return found.closest(".rope-slider") ?? found; // a slider stands in its box, with its name and its number
+    };
+    const picture = PICTURES.map((name) => root.querySelector(name)).find(Boolean);
+    const kept = [picture, ...moves.split(" ").filter(Boolean).map(control)];
+    // Whatever holds nothing of that is left away.
+    for (let node of kept) {
+      for (; node !== root; node = node.parentElement) {
+        for (const other of node.parentElement.children) other.hidden = !kept.some((one) => other.contains(one));
+      }
+    }
+    const text = document.createElement("p");
+    const [sentence, link] = ["span", "a"].map((tag) => document.createElement(tag));
+    text.className = "rope-card-says";
+    sentence.textContent = says;
+    link.textContent = title;
+    link.href = to;
+    text.append(sentence, " ", link);
+    root.append(text);
+    root.classList.add("rope-card");
+  }
+
+  // ---- on a phone a picture stays in sight for its controls: up to the last one, and not for a fold
+
+  function boundStay(frame) {
+    if (!frame) return;
+    const parts = [...frame.children];
+    const moves = (part) => !part.matches("details, .rope-readouts") && part.querySelector("input, button, [tabindex]");
+    const last = parts.findLastIndex(
+      (part) => part.querySelector(".rope-stays") || part.matches(".rope-stays") || moves(part),
+    );
+    const reach = document.createElement("div");
+    reach.className = "rope-reach";
+    reach.append(...parts.slice(0, last + 1));
+    frame.prepend(reach);
+  }
+
+  // ---- wide formulas, tables and code scroll in their own box: the keyboard must reach that box ---
 
   async function letKeyboardScroll() {
     await window.MathJax?.startup?.promise;
@@ -119,7 +167,7 @@
         else target.removeAttribute("tabindex");
       }
     });
-    const boxes = 'mjx-container[display="true"], .pst-scrollable-table-container';
+    const boxes = 'mjx-container[display="true"], .pst-scrollable-table-container, div.highlight pre, .rope-museum pre';
     document.querySelectorAll(boxes).forEach((box) => reach.observe(box));
   }
 

@@ -201,6 +201,11 @@ define(
                 "Six places make a full turn. How many radians is that for one place?",
                 when="abs(a) == 6",
             ),
+            Hint(
+                1.05,
+                "Close: give more digits, or an expression such as 2*pi/3.",
+                when="near(cos(a), 0.5, 0.01)",
+            ),
             Hint(60, "Right, in degrees. The book counts in radians.", when="near(abs(a), 60)"),
             Hint(
                 "1/6",

@@ -5,7 +5,7 @@ import math
 import torch
 
 from ropebook.exercises.base import NO_RETURN, exercise
-from ropebook.exercises.definitions import Answer, Bet, Hint, Option, define, within
+from ropebook.exercises.definitions import Answer, Bet, FillIn, Hint, Option, define, within
 from ropelib import inv_freq
 from ropelib.distance import cosine_mean
 from ropelib.frequencies import wavelength
@@ -122,6 +122,45 @@ define(
         otherwise="How much of the 0.60 does folding take away?",
         solution="Folding changes the angles, distances and preference of far keys together: the "
         "share is that of all three, not of new angles alone.",
+    ),
+    FillIn(
+        "fold a far key",
+        question="All hands are folded: at which distance does a query at <code>m</code> see a key "
+        "at <code>n</code>? A key at a trained distance, below <code>trained</code>, stays where "
+        "it is. One farther away is shown in the last half of the trained distances, and its "
+        "position <code>n</code> decides where.",
+        code="""def folded(m, n, trained):
+    half = trained // 2
+    if m - n < <<trained>>:
+        return m - n
+    return <<half + n % half>>
+""",
+        cases=(
+            *((130, 100, 128), (127, 0, 128), (100, 20, 128), (128, 0, 128)),
+            *((300, 72, 128), (1000, 200, 128), (20, 3, 8), (21, 6, 8)),
+        ),
+        hints=(
+            Hint(
+                ("trained", "n % half"),
+                "That brings a far key near. It is to stand in the other half.",
+            ),
+            Hint(
+                ("trained", "half + (m - n) % half"),
+                "That folds the distance: a key moves whenever the query does. Here the key's "
+                "position decides.",
+            ),
+            Hint(
+                ("trained - 1", "half + n % half"),
+                "Training showed the distance trained - 1 too: leave it alone.",
+            ),
+            Hint(
+                ("half", "half + n % half"),
+                "Training showed the distances from half on too: leave them alone.",
+            ),
+        ),
+        otherwise="Trained on {trained} tokens, a query at {m} sees a key at {n} at distance {a}.",
+        solution="The remainder lies between 0 and half; half more, and it stands where the heads "
+        "expect far keys.",
     ),
     Answer(
         "how far is the order safe",

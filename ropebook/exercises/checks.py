@@ -30,8 +30,8 @@ define(
     Answer(
         "the first rounded position",
         kind="number",
-        question="Positions are rounded to bfloat16, which keeps 8 significant bits. Which is the "
-        "first whole position that comes out wrong?",
+        question="Positions are rounded to bfloat16: written in binary, a number keeps eight "
+        "digits from its first 1 on. Which is the first whole position that comes out wrong?",
         right=257,
         hints=(
             Hint(
@@ -60,7 +60,7 @@ define(
         "a test for each family",
         kind="choice",
         question="You may run three of the eight tests on strange code. Together they shall notice "
-        "each bug of the picture that changes an output, all thirteen but one. Which three?",
+        "each of the twelve bugs of the picture that change an output. Which three?",
         options=(
             Option(
                 "lengths kept, pushed on by 7, one pair by hand",
@@ -90,7 +90,11 @@ define(
 """,
         cases=((2, 10000), (4, 100), (8, 10000), (128, 500000)),
         hints=(
-            Hint("-i / d", "Too slow a fall: the last hand must come near 1 / base."),
+            Hint(
+                "-i / d",
+                "Too slow a fall: each hand is slower than the first by only the square root of "
+                "what it should be.",
+            ),
             Hint(
                 "-2 * (i + 1) / d",
                 "You count pairs from 1. The first hand turns by 1 radian per token.",

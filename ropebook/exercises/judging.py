@@ -7,7 +7,14 @@ An exercise is here what `told()` of its definition returns, the very dictionary
 import re
 from collections.abc import Mapping, Sequence
 
-from ropebook.exercises.language import LanguageError, expression, free_names, quoted, split
+from ropebook.exercises.language import (
+    LanguageError,
+    expression,
+    free_names,
+    one_number,
+    quoted,
+    split,
+)
 from ropebook.exercises.meaning import (
     CONSTANTS,
     Value,
@@ -135,7 +142,8 @@ def _number(exercise: Mapping, text: object, where: str = "") -> Value:
 def _judge_number(exercise: Mapping, answer: object) -> tuple[bool, str]:
     if _empty(answer):
         return False, OPEN
-    return decided(exercise, _number(exercise, answer))
+    text = one_number(answer) if isinstance(answer, str) else answer
+    return decided(exercise, _number(exercise, text))
 
 
 def _judge_numbers(exercise: Mapping, answer: Sequence) -> tuple[bool, str]:

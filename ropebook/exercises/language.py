@@ -15,7 +15,8 @@ MAX_DEPTH = 30
 """How deep brackets, signs and powers may be nested."""
 
 TYPED = {
-    **{"−": "-", "–": "-", "×": "*", "·": "*", "⋅": "*", "÷": "/", "\u00a0": " ", "\u202f": " "},
+    **{"−": "-", "–": "-", "×": "*", "·": "*", "⋅": "*", "÷": "/"},
+    **{"\u00a0": " ", "\u2009": " ", "\u202f": " "},
     **{"π": "pi", "θ": "theta", "α": "alpha", "β": "beta", "φ": "phi", "λ": "lambda_"},
     **{"≤": "<=", "≥": ">=", "≠": "!="},
 }
@@ -31,6 +32,12 @@ _TOKEN = re.compile(
     r"""|(?P<string>"[^"\\]*"|'[^'\\]*')"""
     r"|(?P<sign>\*\*|//|==|!=|<=|>=|\+=|-=|\*=|/=|[-+*/%()\[\],:<>=])"
 )
+_GROUPED = re.compile(
+    r"(?<![0-9A-Za-z_.,])(?<![0-9.][eE][+-])"
+    r"[1-9][0-9]{0,2}(?:(?:,[0-9]{3})+|(?: [0-9]{3})+)(?![0-9A-Za-z_]|[ ,][0-9])"
+)
+_CALLED = re.compile(r"[A-Za-z0-9_)\]][ \t]*\Z")
+_PERCENT = re.compile(r"[ \t]*([-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+))[ \t]*%[ \t]*\Z")
 _INSTEAD = {"^": "** for a power", "√": "sqrt(2) for a root", "°": "an angle in radians"}
 _LARGEST = 2**53
 _CLOSING = {"(": ")", "[": "]"}
@@ -49,6 +56,50 @@ def quoted(text: str) -> str:
 def typed(text: str) -> str:
     """Return a text with the signs of mathematics that it may contain in Python's own."""
     return "".join(TYPED.get(sign, sign) for sign in text)
+
+
+def ungrouped(text: str) -> str:
+    """Return a text without commas and spaces between thousands, where they can mean nothing else.
+
+    In the brackets of a function and of a list a comma stands between values, and stays.
+
+    Example:
+        >>> ungrouped("7,680,000 + 65 536")
+        '7680000 + 65536'
+        >>> ungrouped("max(1,024)")
+        'max(1,024)'
+    """
+    text = typed(text)
+
+    def joined(match: re.Match) -> str:
+        if "," in match[0] and _in_values(text[: match.start()]):
+            return match[0]
+        return re.sub("[ ,]", "", match[0])
+
+    return text if len(text) > MAX_LENGTH else _GROUPED.sub(joined, text)
+
+
+def _in_values(before: str) -> bool:
+    """Say whether what follows stands in the brackets of a function or of a list."""
+    opened = []
+    for at, sign in enumerate(before):
+        if sign in _CLOSING:
+            opened.append(sign == "[" or _CALLED.search(before[:at]) is not None)
+        elif sign in _CLOSING.values() and opened:
+            opened.pop()
+    return any(opened)
+
+
+def one_number(text: str) -> str:
+    """Return what is typed where one number is asked for: thousands may be apart, 90% is 90/100.
+
+    Example:
+        >>> one_number("62.5%")
+        '62.5/100'
+    """
+    text = ungrouped(text)
+    share = _PERCENT.match(text)
+    return f"{share[1]}/100" if share else text
 
 
 def tokens_of(text: str) -> list[tuple[str, object]]:
@@ -120,6 +171,8 @@ class Reader:
         if kind == "end":
             return
         last = self.tokens[self.at - 1] if self.at else ("sign", "")
+        if value == "," and last[0] == "number":
+            raise LanguageError("“,” is not expected here: decimals take a point, as in 0.5.")
         if kind in ("number", "name", "string") and last[0] in ("number", "name"):
             left, right = self._said(*last), self._said(kind, value)
             raise LanguageError(f"A sign such as * is missing between {left} and {right}.")
@@ -237,7 +290,7 @@ class Reader:
     def _atom(self) -> tuple:
         kind, value = self.tokens[self.at]
         if kind == "end":
-            raise LanguageError("Something is missing at the end.")
+            raise LanguageError(f"Something is missing at the end{self._behind_percent()}.")
         self.at += 1
         if kind in ("number", "string"):
             return ("value", value)
@@ -251,6 +304,11 @@ class Reader:
         if value == "[":
             return self._brackets()
         raise LanguageError(f"{quoted(str(value))} is not expected here.")
+
+    def _behind_percent(self) -> str:
+        if self.at == 0 or self.tokens[self.at - 1] != ("sign", "%"):
+            return ""
+        return ": here “%” gives the remainder of a division, and a share is written 0.9 or 90/100"
 
     def _group(self) -> tuple:
         if self.take(")"):
@@ -329,10 +387,29 @@ def _read(text: str) -> tuple[tuple, Reader]:
     if len(text) > MAX_LENGTH:
         raise LanguageError(f"This is too long: at most {MAX_LENGTH} characters are read.")
     balanced(text)
+    try:
+        return _read_tokens(text)
+    except LanguageError:
+        plain = ungrouped(text)
+        if plain == typed(text) or not _readable(plain):
+            raise
+        reason = "Thousands stand together here, where a comma is between numbers"
+        raise LanguageError(f"{reason}: write {quoted(plain)}.") from None
+
+
+def _read_tokens(text: str) -> tuple[tuple, Reader]:
     reader = Reader(tokens_of(text))
     found = reader.expression()
     reader.end()
     return found, reader
+
+
+def _readable(text: str) -> bool:
+    try:
+        _read_tokens(text)
+    except LanguageError:
+        return False
+    return True
 
 
 def balanced(text: str) -> None:

@@ -22,8 +22,9 @@ define(
         "exactly seven back",
         question="In the plane, the score over distance is one cosine: a row of equal hills, one "
         "per full turn of the hand. Now take two hands, a fast one and a slower one, and add their "
-        "cosines. <b>Can the sum be large exactly seven words back, and nowhere else within 32 "
-        "words?</b> The picture shows the first hand; switch on the second when you have chosen.",
+        "cosines. <b>Can the sum have one hill, seven words back, and no other nearly as high "
+        "within 32 words?</b> The picture shows the first hand; switch on the second when you have "
+        "chosen.",
         options=(
             Option(
                 "Yes: start both hands so that both cosines are at their top at distance −7.",
@@ -31,7 +32,7 @@ define(
                 "high on another hill.",
             ),
             Option(
-                "No: some other distance is nearly as good.",
+                "No: some other hill is nearly as high.",
                 said="With these two hands, another hill reaches 87% of the one at −7.",
                 right=True,
             ),
@@ -46,7 +47,8 @@ define(
     Task(
         "quiet everywhere else",
         widget="score_builder",
-        text="Switch on hands until the best other hill is lower than a quarter of the peak.",
+        text="Choose how many hands, so that the best other hill is lower than a quarter of the "
+        "peak.",
         done="4 * max([sum([amplitudes[i] * cos(start_angles[i] + d * base ** (-2 * i / head_dim))"
         " for i in range(pairs)]) for d in range(-32, 33) if abs(d + 7) > 3])"
         " < sum([amplitudes[i] * cos(start_angles[i] - 7 * base ** (-2 * i / head_dim))"
@@ -105,19 +107,29 @@ define(
         text="Make the text longer, until only 9 of these 32 hands never complete a turn.",
         done="rotary_dim == 64 and base == 10000 and len([i for i in range(32)"
         " if 2 * pi * base ** (2 * i / 64) > context]) == 9",
-        said="A text eight times as long, and still more than a quarter of the hands do not come "
-        "round: hands are spread evenly over the scales.",
+        said="Eight times the text, and more than a quarter of the hands still do not come round.",
     ),
     Answer(
         "hands that never come round",
         kind="number",
         question="A head of 128 dimensions with base 10000, and texts of 4096 tokens. How many of "
-        "its 64 hands never complete a turn within a text?",
+        "its 64 hands never complete a turn within a text? (With a calculator, or the picture "
+        "above.)",
         right=64 - _coming_round(128, 4096),
         hints=(
             Hint(
                 _coming_round(128, 4096),
                 "That many do come round: their full turn takes 4096 tokens or fewer.",
+            ),
+            Hint(
+                _coming_round(128, 4096) - 1,
+                "Hand {a} is the last that does come round. Hands are counted from 0 to 63.",
+            ),
+            Hint(
+                65 - _coming_round(128, 4096),
+                "Nearly. Hands are counted from 0 to 63: which is the first that never comes "
+                "round, and how many are there from it on?",
+                when="a in [17, 19, 20]",
             ),
             Hint(
                 64 - _coming_round(128, 2 * math.pi * 4096),

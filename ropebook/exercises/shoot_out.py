@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import torch
 
 from ropebook.exercises.base import NO_RETURN, exercise
-from ropebook.exercises.definitions import Answer, Bet, Hint, Option, define
+from ropebook.exercises.definitions import Answer, Bet, FillIn, Hint, Option, define
 
 _ONE = (1.82, 1.79, 1.85, 1.80, 1.84)
 _OTHER = (1.80, 1.78, 1.82, 1.79, 1.81)
@@ -137,6 +137,35 @@ define(
         "deviation over the root of 4.",
         solution="The differences are 0.04, 0.02, 0.02, 0.04: mean 0.03, standard deviation "
         "0.0115, over the root of 4.",
+    ),
+    FillIn(
+        "how far the mean may be off",
+        question="The same in code: the losses of two models, each list in the order of the seeds. "
+        "It returns the mean of the differences and its standard error.",
+        code="""def difference(one, other):
+    gaps = [x - y for x, y in zip(one, other)]
+    mean = sum(gaps) / len(gaps)
+    squares = sum([(gap - mean) ** 2 for gap in gaps])
+    variance = squares / <<(len(gaps) - 1)>>
+    return [mean, sqrt(<<variance / len(gaps)>>)]
+""",
+        cases=(
+            ((1.50, 1.60, 1.54, 1.56), (1.46, 1.58, 1.52, 1.52)),
+            (_ONE, _OTHER),
+            ((2.0, 1.0), (1.0, 1.5)),
+        ),
+        hints=(
+            Hint(
+                ("len(gaps)", "variance / len(gaps)"),
+                "The mean was fitted to the same runs: of n differences, one less is free.",
+            ),
+            Hint(
+                ("(len(gaps) - 1)", "variance"),
+                "That is how far single differences lie apart. How far may their mean be off?",
+            ),
+        ),
+        otherwise="From {one} and {other} your function makes {a}, and it should be {right}.",
+        solution="The variance of one difference, and a mean of n of them has an n-th of it.",
     ),
     Answer(
         "what a bank holds",

@@ -5,7 +5,7 @@ import math
 import torch
 
 from ropebook.exercises.base import NO_RETURN, close, exercise
-from ropebook.exercises.definitions import Answer, Bet, Hint, Option, define
+from ropebook.exercises.definitions import Answer, Bet, FillIn, Hint, Option, define
 from ropelib import inv_freq, scaling
 from ropelib.frequencies import turns
 
@@ -66,6 +66,39 @@ define(
         otherwise="A hand keeps its speed from 4 turns within 4096 tokens on. How many does hand i "
         "make?",
         solution="So many hands make 4 turns or more within 4096 tokens.",
+    ),
+    FillIn(
+        "between the two lines",
+        question="Llama 3's rule for one hand: <code>speed</code> rad per token, <code>old</code> "
+        "tokens, stretched by <code>factor</code>. With 4 turns and more it is left alone, with 1 "
+        "turn and less it is slowed by all of the factor. Between the two lines both speeds are "
+        "blended, evenly in the number of turns. <code>kept</code> is the share of the old speed.",
+        code="""def stretched(speed, old, factor):
+    turns = old * speed / (2 * pi)
+    kept = max(0, min(1, <<(turns - 1) / 3>>))
+    return <<kept * speed + (1 - kept) * speed / factor>>
+""",
+        cases=(
+            *((0.02, 4096, 8), (0.004, 4096, 8), (0.0005, 4096, 8)),
+            *((0.0025, 8192, 32), (0.001, 8192, 32), (0.5, 128, 4), (0.2, 128, 4)),
+        ),
+        hints=(
+            Hint(
+                ("(turns - 1) / 3", "(1 - kept) * speed + kept * speed / factor"),
+                "The sides are swapped: a hand that makes ten turns is to keep its speed.",
+            ),
+            Hint(
+                ("turns / 4", "kept * speed + (1 - kept) * speed / factor"),
+                "At one turn nothing of the old speed is to be left.",
+            ),
+            Hint(
+                ("(turns - 1) / 3", "speed / (kept + (1 - kept) * factor)"),
+                "You blend what the hand is slowed by. The rule blends the speeds.",
+            ),
+        ),
+        otherwise="A hand that makes {old * speed / (2 * pi):.2f} turns is slowed by "
+        "{speed / a:.3f} instead of {speed / right:.3f}.",
+        solution="The share runs from 0 at one turn to 1 at four.",
     ),
     Answer(
         "base of NTK-aware",

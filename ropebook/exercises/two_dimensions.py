@@ -11,12 +11,10 @@ from ropebook.exercises.definitions import Answer, Bet, FillIn, Hint, Option, Ta
 define(
     Bet(
         "push both words on",
-        question="In <i>the dog sees the cat</i>, the query of <i>dog</i> (position 1) and the key "
-        "of <i>cat</i> (position 4) are arrows in the plane. Before they are compared, each is "
-        "turned counterclockwise by the same angle θ <b>per position</b>: the query by 1θ, the key "
-        "by 4θ. Their score is the dot product of the turned arrows. Now somebody writes eight "
-        "words in front: the query moves to position 9, the key to 12. Before the turn both arrows "
-        "are what they were; after it they point somewhere else. <b>What happens to the score?</b>",
+        question="The query of <i>dog</i> (position 1) and the key of <i>cat</i> (position 4) are "
+        "two arrows. Each is turned by θ per position, 1θ and 4θ, and their score is the dot "
+        "product. Eight words come in front: the same arrows turn by 9θ and 12θ. "
+        "<b>What happens to the score?</b>",
         options=(
             Option(
                 "It changes: both arrows did.",
@@ -45,6 +43,11 @@ define(
             Hint(
                 (-1, -3),
                 "You turned clockwise. A quarter turn to the left takes (x, y) to (-y, x).",
+            ),
+            Hint(
+                (1, -3),
+                "One sign is wrong: a quarter turn takes (x, y) to (-y, x).",
+                when="near(abs(a[0]), 1) and near(abs(a[1]), 3)",
             ),
             Hint(
                 (3, -4),
@@ -82,6 +85,14 @@ define(
             Hint(
                 ("hypot(q[0], q[1]) * hypot(k[0], k[1]) * cos(alpha)", "distance * inv_freq"),
                 "alpha belongs inside the cosine: it says where the wave starts.",
+            ),
+            Hint(
+                ("hypot(q[0], q[1]) * hypot(k[0], k[1])", "distance * inv_freq"),
+                "Where the wave starts is missing: alpha, the angle between the two unturned.",
+            ),
+            Hint(
+                ("hypot(q[0], q[1]) + hypot(k[0], k[1])", "alpha + distance * inv_freq"),
+                "A dot product multiplies the lengths; you add them.",
             ),
             Hint(
                 ("hypot(q[0], q[1]) * hypot(k[0], k[1])", "alpha"),

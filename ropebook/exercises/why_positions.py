@@ -173,7 +173,7 @@ define(
             Hint(
                 (0.578, 0.845),
                 "These are powers of e. Here we take powers of 2.",
-                when="abs(a[0] - 0.578) < 0.006 and abs(a[1] - 0.845) < 0.006",
+                when="abs(a[0] - 0.578) < 0.012 and abs(a[1] - 0.845) < 0.012",
             ),
             Hint((2 / 3, 2 / 3), "You weigh all three alike. What are the scores of sees?"),
         ),
@@ -259,7 +259,7 @@ define(
         right=("2/3", 1),
         hints=(
             Hint((0.75, 0.75), "Here cat sees every word. The mask hides dog, which comes later."),
-            Hint((1, 1 / 3), "You let cat see itself and what comes after: the other way round."),
+            Hint((1, 2 / 3), "You let cat see itself and what comes after: the other way round."),
             Hint((0.5, 0.75), "Your weights do not sum to 1: divide by the sum over what is seen."),
             Hint((1, 1), "A word sees itself and what stands before it: sees."),
             Hint((0.5, 1), "You weigh both alike. Cat has score 1 with sees and 2 with itself."),

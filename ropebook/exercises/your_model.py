@@ -62,9 +62,12 @@ define(
         kind="number",
         unit="tokens",
         question="A model is trained at 4096 tokens, and its slow hands are then slowed by 16. Up "
-        "to which length does no slowed hand leave the arc that training has shown?",
+        "to which length does no slowed hand leave the arc that training has shown? (Not counted: "
+        "a fraction of the last step.)",
         right=65_536,
+        accept="near(a, right) or near(a, 16 * 4095 + 1)",
         hints=(
+            Hint(16 * 4095, "That is the largest distance. A text has one token more."),
             Hint(4096, "That is where an unslowed hand leaves its arc."),
             Hint(256, "Slowed hands take longer for their arc, not less long."),
             Hint(4096 * 16 * 16, "Multiply the trained length by the factor, once."),
@@ -73,7 +76,8 @@ define(
         otherwise="A hand that turns 16 times slower reaches the same angle after 16 times as many "
         "tokens.",
         solution="16 · 4096: there each slowed hand has turned as far as it did at 4096 in "
-        "training.",
+        "training. Distances there end at 4095, so to the last step it is 16 · 4095 + 1 = 65,521 "
+        "tokens, which is right too.",
     ),
     Answer(
         "hands that never turn",

@@ -20,7 +20,7 @@ from sphinx.util import logging
 from ropebook import page as whole
 from ropebook import palette, tables
 from ropebook.exercises import RUN_SOLUTIONS
-from ropebook.site import folds, glossary, marks, sections, widgets
+from ropebook.site import cards, codes, folds, glossary, marks, reports, sections, widgets
 
 PLOTLY_MIME = "application/vnd.plotly.v1+json"
 logger = logging.getLogger(__name__)
@@ -55,7 +55,9 @@ class PlotlyRenderer:
                 )
         height = figure["layout"].get("height", 420)
         figure = {"data": figure["data"], "layout": figure["layout"]}
-        text = _with_css_variables(json.dumps(figure, separators=(",", ":"))).replace("</", r"<\/")
+        text = _with_css_variables(json.dumps(_short(figure), separators=(",", ":"))).replace(
+            "</", r"<\/"
+        )
         markup = (
             f'<figure class="rope-figure"><div class="rope-plot" role="img" '
             f'aria-label="{html.escape(words.get("alt", ""))}" style="height:{height}px"></div>'
@@ -63,6 +65,15 @@ class PlotlyRenderer:
             f"<figcaption>{html.escape(words.get('caption', ''))}</figcaption></figure>"
         )
         return [nodes.raw(text=markup, format="html")]
+
+
+def _short(value):
+    """Write whole numbers without the point and the zero that say nothing to a browser."""
+    if isinstance(value, dict):
+        return {key: _short(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [_short(one) for one in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _with_css_variables(figure_json: str) -> str:
@@ -160,9 +171,15 @@ def _name_citations(app, page, template, context, doctree):
         context["body"] = context["body"].replace('role="doc-biblioentry"', 'role="listitem"')
 
 
+def _part_styles() -> tuple[str, ...]:
+    from ropebook.museum import walls  # its exhibits need torch, which other books may lack
+
+    return tables.style(), whole.style(), walls.style()
+
+
 def _share_styles(app, page, template, context, doctree):
-    # In a notebook each table and picture brings its style sheet; a page links both, once.
-    for style in (tables.style(), whole.style()):
+    # In a notebook each table and picture brings its style sheet; a page links all, once.
+    for style in _part_styles():
         if context.get("body"):
             context["body"] = context["body"].replace(f"<style>{style}</style>", "")
 
@@ -170,15 +187,15 @@ def _share_styles(app, page, template, context, doctree):
 def _link_stations(app, page, template, context, doctree):
     # The picture of the whole names chapters; what address they have, only a page knows.
     def link(found: re.Match) -> str:
-        document = f"book/{found[1]}"
+        document, place = f"book/{found[1]}", found[2] or ""
         if document == page:
             return 'aria-current="page"'
         if document not in app.env.found_docs:
             return ""
-        return f'href="{context["pathto"](document)}"'
+        return f'href="{context["pathto"](document)}{place}"'
 
     if context.get("body"):
-        context["body"] = re.sub(r'data-rope-page="([\w/]+)"', link, context["body"])
+        context["body"] = re.sub(r'data-rope-page="([\w/]+)(#[\w-]+)?"', link, context["body"])
 
 
 PLAIN_TOKENS = {Name, Name.Namespace, Name.Other, Punctuation, Punctuation.Marker, Whitespace}
@@ -211,9 +228,13 @@ def _write_assets(app, error):
     static = Path(app.outdir) / "_static"
     words = [f".rope-{name} {{ color: var(--rope-{name}-text); }}\n" for name in palette.LIGHT]
     (static / "palette.css").write_text(palette.css() + "".join(words), encoding="utf-8")
-    (static / "parts.css").write_text(tables.style() + whole.style(), encoding="utf-8")
+    (static / "parts.css").write_text("".join(_part_styles()), encoding="utf-8")
     (static / "plotly.min.js").write_text(plotly.offline.get_plotlyjs(), encoding="utf-8")
     fonts.write(static / "fonts")
+    if "book/library/conformance" in app.env.found_docs:  # its page links them
+        from ropelib import conformance
+
+        conformance.write(static / "conformance")
 
 
 def setup(app):
@@ -223,8 +244,11 @@ def setup(app):
     os.environ[RUN_SOLUTIONS] = "1"  # for the kernels that run the notebooks during the build
     app.connect("config-inited", _drop_thebe)
     app.connect("config-inited", _place_tools)
+    cards.setup(app)
+    codes.setup(app)
     folds.setup(app)
     glossary.setup(app)
+    reports.setup(app)
     sections.setup(app)
     widgets.setup(app)
     marks.setup(app)

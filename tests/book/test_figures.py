@@ -6,10 +6,12 @@ import json
 import plotly.graph_objects as go
 import pytest
 import torch
+from collisions import DRAWN, learn
 from hypothesis import given
 from hypothesis import strategies as st
 from plotly.offline import get_plotlyjs
 from plotly.subplots import make_subplots
+from toc import ROOT
 
 from ropebook import figures, labels
 from ropebook.palette import LIGHT, LIGHT_RAMP, LIGHT_SERIES
@@ -151,6 +153,26 @@ def test_labels_keep_their_distance_and_stay_in_the_room(wanted, heights):
         assert found == pytest.approx(wanted)
 
 
+def test_names_stand_inside_the_panel():
+    # Half a name over the edge would cover what the axis says there.
+    figure = lines_that_end(0.0, 10.0).update_yaxes(range=[0, 10])
+    figure = figures.label_ends(figure)
+    room = figure.layout.height - figure.layout.margin.t - figure.layout.margin.b
+    half = labels.LINE / 2
+    assert sorted(places(figure).values()) == pytest.approx([half, room - half])
+
+
+def test_words_beside_a_point_are_led_to_it():
+    axes = ({"title": "x", "type": "log"}, {"title": "y"})
+    figure = figures.finish(lines_that_end(1.0), *axes, alt="a", caption="c")
+    for right, anchor in ((20, "left"), (-20, "right"), (0, "center")):
+        labels.point_out(figure, "here", 100, 1.5, (right, 30), "q")
+        note = figure.layout.annotations[-1]
+        assert (note.x, note.y, note.ax, note.ay) == (2, 1.5, right, 30)
+        assert (note.xanchor, note.font.color) == (anchor, LIGHT["q"]["text"])
+    assert note.yanchor == "top"
+
+
 def test_dots_and_hidden_lines_keep_the_legend():
     figure = lines_that_end(1.0, 2.0)
     figure.add_scatter(x=[0], y=[0], mode="markers", name="dots")
@@ -202,6 +224,94 @@ def test_drawing_takes_what_chapters_have():
 def test_the_edge_is_dotted():
     figure = figures.edge(lines_that_end(1.0), 0.5)
     assert (figure.layout.shapes[0].x0, figure.layout.shapes[0].line.dash) == (0.5, "dot")
+
+
+@pytest.fixture
+def drawn(chromium, tmp_path):
+    """Return a page on which the book's script draws a figure in a window of some width."""
+    (tmp_path / "plotly.min.js").write_text(get_plotlyjs(), encoding="utf-8")
+    script = (ROOT / "book/_static/figures.js").read_text("utf-8")
+    (tmp_path / "figures.js").write_text(script, encoding="utf-8")
+    page = chromium.new_page()
+
+    def opened(figure, width):
+        page.set_viewport_size({"width": width, "height": 900})
+        (tmp_path / "page.html").write_text(
+            '<!doctype html><html data-theme="light"><body style="margin:0">'
+            '<figure class="rope-figure" style="margin:0"><div class="rope-plot"></div>'
+            f'<script type="application/json">{figure.to_json()}</script></figure>'
+            '<script src="figures.js"></script>',
+            encoding="utf-8",
+        )
+        page.goto((tmp_path / "page.html").as_uri())
+        page.wait_for_function(DRAWN)
+        learn(page)
+        return page
+
+    yield opened
+    page.close()
+
+
+def lines_of(page, selector):
+    nodes = page.locator(f".rope-plot {selector}")
+    return nodes.evaluate_all(
+        "all => all.map((node) => [node.textContent, node.getBoundingClientRect().top])"
+    )
+
+
+def test_names_of_two_lines_stand_under_the_picture_on_any_screen(drawn):
+    figure = lines_that_end(1.0, 2.0, 3.0)
+    figure.data[1].name = "a name that takes more than one line"
+    figure = figures.finish(figure, {"title": "tokens"}, {"title": "loss"}, alt="a", caption="c")
+    assert any("<br>" in note.text for note in figure.layout.annotations)
+    page = drawn(figure, 1280)
+    assert [name for name, _ in lines_of(page, ".legendtext")] == [
+        trace.name for trace in figure.data
+    ]
+    assert page.evaluate("textFaults(document.querySelector('figure'))") == []
+
+
+def test_long_names_stand_under_the_picture_on_a_phone(drawn):
+    figure = lines_that_end(1.0, 2.0, 3.0)
+    for trace in figure.data:
+        trace.name = f"{trace.name} with more"
+    figure = figures.finish(figure, {"title": "tokens"}, {"title": "loss"}, alt="a", caption="c")
+    page = drawn(figure, 390)
+    ((_, below),) = lines_of(page, ".xtitle")
+    names = lines_of(page, ".legendtext")
+    assert [name for name, _ in names] == [trace.name for trace in figure.data]
+    assert all(top > below for _, top in names)
+    assert len(lines_of(page, ".annotation-text")) == 1  # the title of the axis
+    for width in (1280, 390, 1280):  # a window that is pulled
+        page.set_viewport_size({"width": width, "height": 900})
+        page.wait_for_function(f"innerWidth === {width}")
+        page.wait_for_function(DRAWN)
+        assert len(lines_of(page, ".legendtext")) == (3 if width == 390 else 0)
+        assert page.evaluate("textFaults(document.querySelector('figure'))") == []
+
+
+def test_maps_with_numbers_stand_above_each_other_on_a_phone(drawn):
+    maps = {"here": torch.eye(5), "there": torch.ones(5, 5)}
+    figure = figures.signed_maps([maps], tokens="abcde", show_values=True)
+    figure = figures.describe(figure, alt="a", caption="c")
+    for width, one_above in ((390, True), (1280, False)):
+        page = drawn(figure, width)
+        tops = [top for name, top in lines_of(page, ".annotation-text") if name in maps]
+        assert (tops[1] - tops[0] > 100) == one_above
+        assert page.evaluate("textFaults(document.querySelector('figure'))") == []
+
+
+@pytest.mark.parametrize("count", [2, 9])
+def test_a_legend_of_several_rows_leaves_the_titles_of_panels_free(drawn, count):
+    figure = make_subplots(rows=2, cols=2, subplot_titles=["one", "two", "three", "four"])
+    for i in range(count):
+        for row, col in itertools.product((1, 2), (1, 2)):
+            shown = {"row": row, "col": col, "showlegend": (row, col) == (1, 1)}
+            figures.draw(figure, [0, 1], [0, i], f"a line of the name {i}", "q", **shown)
+    figures.finish(figure, y={"title": "loss"}, alt="a", caption="c", height=500)
+    for width in (390, 768, 1280):
+        page = drawn(figure, width)
+        assert page.evaluate("textFaults(document.querySelector('figure'))") == []
 
 
 @pytest.mark.parametrize("width", [696, 390])

@@ -1,5 +1,6 @@
 """The last page of the road: short, with a branch for every chapter beside the road."""
 
+import json
 import re
 
 import yaml
@@ -34,8 +35,18 @@ def test_what_is_open_is_short_and_each_fold_answers_a_question():
 def test_every_branch_is_named_once_by_its_question():
     beside = ("The road", "Questions", "Appendix", "Reference")
     branches = [page for name, pages in parts().items() if name not in beside for page in pages]
-    hooks = re.findall(r"^- \[[^\]]+\?\]\(([a-z_/]+)\.ipynb\)", TEXT, re.MULTILINE)
+    hooks = re.findall(r"^- \[[^\]]+\?\]\(([a-z_/]+)\.(?:ipynb|md)\)", TEXT, re.MULTILINE)
     assert len(branches) >= 8 and sorted(hooks) == sorted(branches)
+
+
+def test_how_to_check_is_answered_in_the_words_of_the_page_of_checks():
+    (answer,) = [answer for question, answer in FOLD.findall(TEXT) if "check" in question]
+    cells = json.loads((ROOT / "book/rope/checks.ipynb").read_text("utf-8"))["cells"]
+    prose = "\n".join("".join(c["source"]) for c in cells if c["cell_type"] == "markdown")
+    kinds = re.findall(r"^- \*\*([^*]+)\*\*(: [^.]+\.)", prose, re.MULTILINE)
+    assert len(kinds) == 3
+    for name, what in kinds:
+        assert name + what in answer
 
 
 def test_its_links_lead_somewhere():

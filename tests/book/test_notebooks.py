@@ -217,7 +217,8 @@ def test_every_checker_is_used_by_a_chapter():
     from ropebook.exercises.base import CHECKERS
 
     cells = [cell for name in NOTEBOOKS for cell in code_cells(read(ROOT / name))]
-    asked = [match[2] for cell in cells for match in ASKED.finditer(cell.source)]
+    sources = [*(cell.source for cell in cells), (ROOT / "book/index.md").read_text("utf-8")]
+    asked = [match[2] for source in sources for match in ASKED.finditer(source)]
     stubs = [CHECKED.search(cell.source)[2] for cell in cells if "exercise" in tags(cell)]
     for names in (asked, stubs):
         assert sorted(names) == sorted(set(names)), "each exercise stands once in the book"

@@ -103,6 +103,12 @@ def test_the_built_page_links_every_station_but_its_own_and_those_that_are_not_b
     assert 'href="' not in linked("book/rope/two_dimensions", markup("turn"), set())
 
 
+def test_what_names_a_place_of_a_page_is_linked_to_it():
+    named = '<a data-rope-page="library/diagnosis#codes-off-by-one">off-by-one</a>'
+    found = linked("book/practice/bugs", named, {"book/library/diagnosis"})
+    assert found == '<a href="to/book/library/diagnosis.html#codes-off-by-one">off-by-one</a>'
+
+
 def test_in_a_notebook_there_is_nothing_to_follow():
     assert 'href="' not in markup("turn")
 
@@ -123,6 +129,8 @@ def test_the_picture_is_low_and_its_words_stand_apart(chromium, width, theme):
         assert one["height"] <= (110 if width == 696 else 140), station
         assert one["collisions"] == [], station
         assert one["outside"] == [], station
+        assert one["cut"] == [], f"{station}: an output cuts what stands out of it"
+        assert one["abutting"] == [], f"{station}: the flag stands apart from other words"
         assert one["shown"] == 1, station
 
 
@@ -140,7 +148,17 @@ _LAYOUT = """() => [...document.querySelectorAll(".rope-here")].map((figure) => 
   }));
   const outside = words.filter(([, box]) => box.left < -1 || box.right > innerWidth + 1)
     .map(([name]) => name);
+  const { top, bottom } = figure.getBoundingClientRect();
+  const cut = words.filter(([, box]) => box.top < top - 0.5 || box.bottom > bottom + 0.5);
+  const flag = figure.querySelectorAll(".rope-here-you");
+  const abutting = [...flag].filter(seen).flatMap((you) => {
+    const box = you.getBoundingClientRect();
+    const wide = { left: box.left - 32, right: box.right + 32, top: box.top, bottom: box.bottom };
+    return [...figure.querySelectorAll(".rope-here-framed")].filter(seen)
+      .filter((node) => !apart(node.getBoundingClientRect(), wide)).map((node) => node.textContent);
+  });
   return {
+    cut: cut.map(([name]) => name), abutting,
     height: figure.getBoundingClientRect().height,
     shown: [...figure.querySelectorAll("svg[role=img]")].filter(seen).length,
     collisions, outside,
@@ -158,3 +176,33 @@ def test_the_style_stands_in_the_picture_once_and_fits_both_themes():
     named = set(re.findall(r"\.(rope-here[a-z-]*)", css))
     drawn = "".join(markup(s) for s in ("whole", "turn", "head"))
     assert named <= set(re.findall(r"rope-here[a-z-]*", re.sub("<style>.*?</style>", "", drawn)))
+
+
+@pytest.mark.parametrize("lit", [*STATIONS, "whole"])
+@pytest.mark.parametrize("width", [340, 390])
+def test_on_a_phone_no_name_touches_another_station(chromium, lit, width):
+    context = chromium.new_context(viewport={"width": width, "height": 400}, offline=True)
+    tab = context.new_page()
+    tab.set_content(
+        f'<body style="margin: 16px; font-family: Inter, sans-serif">{markup(lit)}</body>'
+    )
+    apart = tab.evaluate(
+        """() => {
+          const narrow = document.querySelector(".rope-here-narrow");
+          const boxes = (selector) => [...narrow.querySelectorAll(selector)]
+            .map((node) => ({ node, at: node.getBoundingClientRect() }));
+          const names = boxes(".rope-here-station > span");
+          const lamps = boxes(".rope-here-lamp");
+          const gap = (a, b) => Math.max(
+            b.left - a.right, a.left - b.right, b.top - a.bottom, a.top - b.bottom);
+          const found = [];
+          names.forEach((one, i) => {
+            const lit = one.node.parentElement.classList.contains("rope-here-lit");
+            for (const other of names.slice(i + 1)) found.push(gap(one.at, other.at));
+            if (!lit) for (const lamp of lamps) found.push(gap(one.at, lamp.at));
+          });
+          return Math.min(...found);
+        }"""
+    )
+    context.close()
+    assert apart > 1, "more than the line around a lamp"

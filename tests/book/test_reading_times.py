@@ -58,6 +58,38 @@ def test_the_rates_meet_what_a_student_took(page):
     assert 1 / 1.3 <= took / reading.CLOCKED[page] <= 1.3
 
 
+# What was open on the road's pages, at the commit that `ROAD_CLOCKED` names; of the last, the folds
+# too, which ask to be opened.
+OPEN = {
+    "foundations/why_positions": "1019 8 1 16 2 0 2 1 1 4 0 1",
+    "foundations/complex_numbers": "723 58 7 9 4 0 1 1 1 4 1 1",
+    "rope/two_dimensions": "757 38 2 7 4 1 1 1 1 4 1 1",
+    "rope/many_dimensions": "899 14 2 8 4 0 2 1 2 3 1 2",
+    "rope/implementations": "711 39 0 14 2 1 2 1 1 3 1 1",
+    "rope/checks": "667 0 0 23 0 2 1 1 1 3 1 1",
+    "next": "560 0 0 0 0 0 0 0 0 0 0 0",
+}
+
+
+def test_the_rates_meet_what_a_student_took_on_the_road():
+    kinds = [name for name in reading.RATES if name != "kernel exercises"]
+    held = {
+        page: Counter(dict(zip(kinds, map(int, counts.split()), strict=True)))
+        for page, counts in OPEN.items()
+    }
+    took = {page: reading.minutes(counts) for page, counts in held.items()}
+    assert took.keys() == reading.ROAD_CLOCKED.keys()
+    for page, needed in reading.ROAD_CLOCKED.items():
+        assert 1 / 1.2 <= took[page] / needed <= 1.2, page
+    assert abs(sum(took.values()) / sum(reading.ROAD_CLOCKED.values()) - 1) <= 0.02
+
+
+def test_the_road_takes_three_hours():
+    road = next(iter(reading.pages().values()))
+    assert 180 <= sum(read(path).minutes[0] for path in road) <= 190
+    assert all(reading.stated(path) == read(path).line for path in road)
+
+
 def notebook(tmp_path, *cells):
     path = tmp_path / "page.ipynb"
     cells = [
@@ -147,7 +179,7 @@ def test_code_counts_where_it_is_the_lesson():
 
 
 def test_a_line_says_both_times_and_only_this_form_is_read(tmp_path):
-    times = reading.Times(open=Counter(words=2_200), deeper=Counter(words=4_100))
+    times = reading.Times(open=Counter(words=1_760), deeper=Counter(words=3_280))
     assert times.line == '**Time:** about 20 minutes, and 40 more under "Deeper".'
     assert reading.Times(open=Counter(words=10)).line == "**Time:** about 5 minutes."
     path = notebook(tmp_path, ("markdown", f"# T\n\n{times.line}"))
@@ -165,14 +197,14 @@ def test_the_command_says_the_time_of_pages_and_parts(capsys, tmp_path):
     reading.main([])
     told = capsys.readouterr().out
     assert "The road" in told and "two_dimensions" in told
-    reading.main([str(notebook(tmp_path, ("markdown", "# T\n\n" + "word " * 1000))), "--parts"])
+    reading.main([str(notebook(tmp_path, ("markdown", "# T\n\n" + "word " * 800))), "--parts"])
     told = capsys.readouterr().out
     assert "must say: **Time:** about 10 minutes." in told and "words" in told
 
 
 def test_the_command_corrects_what_pages_state_and_nothing_else(tmp_path, capsys):
     old = '**Time:** about 95 minutes, and 10 more under "Deeper".'
-    path = notebook(tmp_path, ("markdown", f"# T\n\n{old}\n\n" + "word " * 1000), ("code", "1"))
+    path = notebook(tmp_path, ("markdown", f"# T\n\n{old}\n\n" + "word " * 800), ("code", "1"))
     before = path.read_text("utf-8")
     reading.main([str(path), "--write"])
     assert "must say" not in capsys.readouterr().out

@@ -65,7 +65,8 @@ def in_the_book(monkeypatch):
     name = "mime_priority_overrides"
     monkeypatch.setattr(site.PlotlyRenderer, name, getattr(site.PlotlyRenderer, name))
     monkeypatch.setenv(RUN_SOLUTIONS, "")
-    app = SimpleNamespace(connect=lambda *_, **__: None, add_transform=lambda _: None)
+    nothing = dict.fromkeys(("connect", "add_directive", "add_transform"), lambda *_, **__: None)
+    app = SimpleNamespace(**nothing)
     return lambda: site.setup(app)
 
 

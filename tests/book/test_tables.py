@@ -1,12 +1,15 @@
 """Tables put digits under digits, and say with more than color what is the smallest."""
 
+import base64
 import re
 from html.parser import HTMLParser
 
 import pytest
 import torch
+from toc import ROOT
 
-from ropebook.tables import table, told
+from ropebook.site.cards import as_cards, words_of
+from ropebook.tables import style, table, told
 
 ROWS = [
     ("RoPE", told([1.0, 2.0, 3.0]), 461_312, None),
@@ -167,3 +170,102 @@ def test_a_wide_table_scrolls_in_its_own_box(chromium):
 def test_a_corner_without_a_name_is_no_header():
     shown = table([("a", 1.5)], header=("", "turns"))._repr_html_()
     assert "<td></td><th" in shown and shown.count('scope="col"') == 1
+
+
+# ---- on a phone: rows of sentences as cards, columns of marks ----
+
+SENTENCES = """<table class="table"><thead><tr class="row-odd"><th class="head"><p>what you
+see</p></th><th class="head"><p>look &amp; first</p></th>
+<th class="head"><p>seen in</p></th></tr></thead>
+<tbody><tr class="row-even"><td><p>good up to some length, then not</p></td>
+<td><p>speeds that were to be slowed, and were not</p></td>
+<td><p><a href="#x">a project</a></p></td></tr>
+<tr class="row-odd"><td><p>worse from the first word on, and everywhere</p></td>
+<td><p>the seats of the pairs, or the direction</p></td>
+<td><p>another one</p></td></tr></tbody></table>"""
+
+
+def test_a_table_of_sentences_names_the_column_of_each_cell_and_stays_a_table_to_be_heard():
+    cells = Cells(as_cards(f"<p>before</p>{SENTENCES}"))
+    named = [attributes.get("data-label") for _, attributes, _ in cells.cells]
+    columns = ["what you see", "look & first", "seen in"]
+    assert named == [None] * 3 + columns * 2
+    roles = [attributes["role"] for _, attributes, _ in cells.cells]
+    assert roles == ["columnheader"] * 3 + ["cell"] * 6
+    text = as_cards(SENTENCES)
+    assert text.count('role="row"') == 3 and text.count('role="rowgroup"') == 2
+    assert words_of(text) == words_of(SENTENCES)
+
+
+def test_tables_of_few_words_or_of_numbers_stay_tables():
+    two = SENTENCES.replace('<th class="head"><p>seen in</p></th>', "")
+    short = SENTENCES.replace("speeds that were to be slowed, and were not", "a").replace(
+        "the seats of the pairs, or the direction", "b"
+    )
+    numbers = shown([("a name of many, many words " * 3, 1.5, 2)], header=("n", "x", "y"))
+    for markup in (two, short, numbers, "<p>no table</p>"):
+        assert as_cards(markup) == markup
+
+
+@pytest.mark.parametrize("width", [390, 340])
+def test_on_a_phone_cards_are_as_wide_as_the_page_and_say_their_columns(chromium, width):
+    tab = chromium.new_page(viewport={"width": width, "height": 800})
+    box = f'<div class="pst-scrollable-table-container">{as_cards(SENTENCES)}</div>'
+    tab.set_content(f"<!doctype html><style>{style()}</style>{box}")
+    beyond, widths, labels = tab.evaluate("""() => {
+      const cells = [...document.querySelectorAll("tbody td")];
+      const box = document.querySelector(".pst-scrollable-table-container");
+      return [box.scrollWidth - box.clientWidth, cells.map((cell) => cell.clientWidth),
+        cells.map((cell) => getComputedStyle(cell, "::before").content)];
+    }""")
+    tab.set_viewport_size({"width": 1000, "height": 800})
+    shown_wide = tab.evaluate("getComputedStyle(document.querySelector('tbody td')).display")
+    tab.close()
+    assert beyond <= 0 and min(widths) > 0.75 * width
+    assert [label != "none" for label in labels] == [False, True, True] * 2
+    assert shown_wide == "table-cell"
+
+
+def test_columns_of_marks_fit_a_phone(chromium):
+    tests = ("length", "at 0", "by hand", "7 on", "alike", "cache", "far", "original")
+    rows = [
+        (
+            f"cached keys turned twice {i}".replace(" ", "\u00a0"),
+            *("●" if i == j else "" for j in range(8)),
+        )
+        for i in range(3)
+    ]
+    tab = chromium.new_page(viewport={"width": 390, "height": 800})
+    # The book's own style sheet has rules for the tables of its texts.
+    book = f"<style>{(ROOT / 'book/_static/book.css').read_text('utf-8')}</style>"
+    tab.set_content(f"<!doctype html>{book}{shown(rows, header=('bug', *tests))}")
+    box = tab.locator(".rope-table-box").evaluate("(box) => box.scrollWidth - box.clientWidth")
+    tab.close()
+    assert box <= 0
+
+
+def test_a_shade_says_that_there_is_more_until_all_is_seen(chromium):
+    header = ("name", *(f"a column of number {i}" for i in range(9)))
+    rows = [(f"row {i}", *(1000.5 * i + j for j in range(9))) for i in range(3)]
+    tab = chromium.new_page(viewport={"width": 390, "height": 800})
+    tab.set_content(f"<!doctype html>{shown(rows, header=header)}")
+    box = tab.locator(".rope-table-box")
+    looks = []
+    for left in (0, 10_000):
+        box.evaluate("(box, left) => { box.scrollLeft = left }", left)
+        picture = base64.b64encode(box.screenshot()).decode()
+        looks.append(tab.evaluate(_RIGHT_EDGE, f"data:image/png;base64,{picture}"))
+    tab.close()
+    assert looks[0] < 200 < 240 < looks[1], looks
+
+
+# Runs in the page: how light a picture is just inside its right edge, above its first line.
+_RIGHT_EDGE = """async (address) => {
+  const picture = Object.assign(new Image(), { src: address });
+  await picture.decode();
+  const canvas = document.createElement("canvas");
+  Object.assign(canvas, { width: picture.width, height: picture.height });
+  const pen = canvas.getContext("2d");
+  pen.drawImage(picture, 0, 0);
+  return pen.getImageData(picture.width - 2, 2, 1, 1).data[1];
+}"""

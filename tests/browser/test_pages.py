@@ -6,11 +6,10 @@ import re
 import threading
 from dataclasses import dataclass
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
-from urllib.parse import quote
 
 import pytest
 from browser import FRAMES, PHONE, WIDE, listen, open_page, settle_down, widgets_of
-from collisions import faults_of_page
+from collisions import DRAWN, faults_of_page, faults_of_windows
 from oracles import held_by, wrong_readouts
 from toc import CONTENT_PAGES, PAGES
 
@@ -196,19 +195,18 @@ def wrong_numbers(widgets):
 
 
 def colors_of_both_themes(page):
-    """Press the theme switch until both themes were seen; return the colors by theme."""
-    seen = {}
+    """Press the theme switch until both themes were seen; return colors and faults by theme."""
+    seen, texts = {}, {}
     for _ in range(4):  # light, dark, as the system has it, and back
         theme = page.evaluate("document.documentElement.dataset.theme")
-        page.wait_for_function(
-            "[...document.querySelectorAll('figure.rope-figure')].every("
-            "(figure) => figure.dataset.drawn === document.documentElement.dataset.theme)"
-        )
+        page.wait_for_function(DRAWN)
         seen[theme] = page.evaluate(_COLORS)
+        texts[theme] = faults_of_windows(page)
         if len(seen) == 2:
             break
         page.locator(".theme-switch-button:visible").first.click()
-    return {"kept": page.evaluate("localStorage.getItem('theme')"), "colors": seen}
+    kept = page.evaluate("localStorage.getItem('theme')")
+    return {"kept": kept, "colors": seen, "texts": texts}
 
 
 def test_no_request_leaves_the_book(visit):
@@ -263,6 +261,12 @@ def test_no_text_of_a_figure_or_a_widget_covers_another_or_is_cut(visit):
     assert not visit.texts, "\n".join(visit.texts)
 
 
+def test_no_text_covers_another_or_is_cut_in_any_window_and_theme(visit):
+    if not visit.themes:
+        return  # windows and themes are tried in the other look
+    assert visit.themes["texts"] == {"light": [], "dark": []}
+
+
 def test_every_widget_mounts(visit):
     tags = visit.source.count("vnd.jupyter.widget-view+json")
     facts = visit.facts
@@ -300,66 +304,7 @@ def test_every_built_page_is_visited(built_book):
     assert {page for page in built if not page.startswith("_static")} == set(PAGES)
 
 
-# ---- search, failure --------------------------------------------------------------------------
-
-
-def test_search_finds_the_section(built_book, chromium):
-    context = chromium.new_context(offline=True, viewport={"width": 1280, "height": 900})
-    try:
-        page, log = open_page(context, (built_book / "index.html").as_uri())
-        page.locator("button.search-button-field:visible").first.click()
-        page.locator("input[name=q]:visible").fill("why 10 000?")
-        page.keyboard.press("Enter")
-        page.wait_for_url("**/search.html?q=why*")
-        page.locator(".rope-found").wait_for()
-        page.locator(".rope-results a").first.press("Enter")
-        page.wait_for_url("**/distance.html#why-10-000")
-        assert "Distance" in page.locator("article h1").inner_text()
-        assert (log.outside(), log.failed, log.complaints) == ([], [], [])
-    finally:
-        context.close()
-
-
-FOUND = {
-    "GQA": "questions.html#",
-    "attention sinks": "questions.html#",
-    "10000": "distance.html#why-10-000",
-    "10,000": "distance.html#why-10-000",
-    "interleaved": "implementations.html#",
-    "hands are all there is": "absolute.html#hands-are-all-there-is",
-}
-
-
-@pytest.fixture(scope="module")
-def search_page(built_book, chromium):
-    """Return what the search page says and lists for a query."""
-    context = chromium.new_context(offline=True)
-    page = context.new_page()
-
-    def results(query):
-        page.goto(f"{(built_book / 'search.html').as_uri()}?q={quote(query)}")
-        page.locator(".rope-found").wait_for()
-        links = page.locator(".rope-results a").evaluate_all("all => all.map(a => a.href)")
-        return page.locator(".rope-found").inner_text(), links
-
-    yield results
-    context.close()
-
-
-@pytest.mark.parametrize("query", FOUND)
-def test_search_leads_to_a_section_on_its_first_screen(search_page, query):
-    _, links = search_page(query)
-    assert any(FOUND[query] in link for link in links[:6]), links[:6]
-
-
-def test_search_says_when_not_all_or_none_of_the_words_are_there(search_page):
-    assert search_page("zweihundert") == ("No section has any of these words.", [])
-    said, links = search_page("interleaved zweihundert")
-    assert "all of these words" in said and links
-    said, links = search_page("")
-    assert said.startswith("Ask for") and links == []
-    _, links = search_page("<b>.*[(")  # what means something to a pattern, or to a page
-    assert links == search_page("b")[1]
+# ---- failure --------------------------------------------------------------------------
 
 
 @pytest.fixture

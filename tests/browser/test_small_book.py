@@ -260,6 +260,32 @@ def test_one_line_of_the_contents_is_marked_at_every_place_of_the_page(reader, f
     assert list(dict.fromkeys(marks)) == expected, "each in its turn, and never none"
 
 
+def test_what_stands_under_a_fold_steps_back_in_the_contents_and_says_so(reader):
+    page = reader("one.html")
+    lines = page.locator(".bd-sidebar-secondary .toc-entry > a").evaluate_all(
+        """(lines) => lines.map((line) => [line.textContent.trim(), line.title,
+          Number.parseFloat(getComputedStyle(line).paddingLeft), getComputedStyle(line).color])"""
+    )
+    folded = {"Fold", "Inner place", "Inner fold"}
+    assert {name for name, title, *_ in lines if title} == folded
+    open_ones = [line for line in lines[1:] if line[0] not in folded]
+    for name, title, left, color in lines:
+        if name in folded:
+            assert title.startswith("Folded")
+            assert left > max(one[2] for one in open_ones)
+            assert color not in {one[3] for one in open_ones}, name
+
+
+def test_a_printed_page_has_no_list_of_contents(reader):
+    page = reader("one.html")
+    contents = page.locator("#jb-print-toc")
+    assert contents.count() == 1
+    page.emulate_media(media="print")
+    expect(contents).to_be_hidden()
+    expect(page.locator("#jb-print-docs-body h1")).to_have_text("One")
+    expect(page.locator("#jb-print-docs-body h1")).to_be_visible()
+
+
 def test_the_bar_has_the_pages_name_once_the_title_has_gone_and_how_far_one_has_read(reader):
     page = reader("one.html", size=PHONE)
     name = page.locator(".rope-page-name")
@@ -270,6 +296,20 @@ def test_the_bar_has_the_pages_name_once_the_title_has_gone_and_how_far_one_has_
     expect(name).to_be_visible()
     expect(name).to_have_text("One")
     page.wait_for_function(f"{width} > 0.99")
+
+
+# What an element of the page covers of the text.
+LIES_UNDER = """(selector) => {
+  const over = document.querySelector(selector).getBoundingClientRect();
+  return [...document.querySelectorAll("article :is(h1, h2, h3, p, li, pre)")]
+    .filter((text) => !text.closest(selector))
+    .filter((text) => {
+      const at = text.getBoundingClientRect();
+      const beside = at.left >= over.right || at.right <= over.left;
+      return at.width && !beside && at.top < over.bottom && at.bottom > over.top;
+    })
+    .map((text) => text.textContent.slice(0, 40));
+}"""
 
 
 def go_to(page, section):
@@ -286,6 +326,8 @@ def test_a_page_offers_the_place_where_it_was_left_and_the_first_page_the_page(r
     page = reader("one.html")
     offer = page.locator(".rope-continue")
     expect(offer.get_by_role("link")).to_have_text("Continue: Gamma")
+    hidden = page.evaluate(LIES_UNDER, ".rope-continue")
+    assert hidden == [], "the offer has a place of its own"
     offer.get_by_role("link").click()
     seen(page, "#gamma")
     expect(offer).to_have_count(0)
@@ -373,6 +415,36 @@ def test_a_term_explains_itself_to_a_finger_and_stays_on_the_screen(reader):
     assert page.url.endswith("one.html#inner-place")
 
 
+# ---- code that is copied ------------------------------------------------------------------------
+
+COPIED = {
+    "console": "pip install one\none --two",
+    "pycon": 'def one(x):\n    return x\none({\n    "a": 1,\n})',
+    "yaml": "steps:\n  - run: one",
+}
+
+
+@pytest.mark.parametrize("language", COPIED)
+def test_a_block_is_copied_without_prompts_and_without_what_it_prints(reader, language):
+    page = reader("two.html", permissions=["clipboard-read", "clipboard-write"])
+    button = page.locator(f".highlight-{language} button.copybtn")
+    page.locator(f".highlight-{language} pre").hover()
+    button.click()
+    expect(button).to_have_attribute("data-tooltip", "Copied!")
+    assert page.evaluate("navigator.clipboard.readText()") == COPIED[language]
+
+
+def test_what_copies_a_block_is_seen_named_and_large_enough_for_a_finger(reader):
+    page = reader("two.html", size=PHONE, has_touch=True, is_mobile=True)
+    for language in COPIED:
+        button = page.locator(f".highlight-{language} button.copybtn")
+        expect(button).to_have_css("opacity", "1")
+        expect(button).to_have_accessible_name("Copy to clipboard")
+        box, block = button.bounding_box(), page.locator(f".highlight-{language}").bounding_box()
+        assert min(box["width"], box["height"]) >= 32
+        assert block["y"] <= box["y"] and box["y"] + box["height"] <= block["y"] + block["height"]
+
+
 # ---- paper ------------------------------------------------------------------------------------
 
 
@@ -406,6 +478,21 @@ def test_who_prints_from_the_page_gets_its_figures(reader, way):
         page.locator(".btn-download-pdf-button").evaluate("(button) => button.click()")
     page.wait_for_function("drawn.length > 0")
     assert page.evaluate("drawn.every(Boolean) && drawn.length === 1")
+
+
+@pytest.mark.parametrize("width", [340, 390])
+def test_both_chevrons_stand_on_a_phone_whatever_the_titles(reader, width):
+    page = reader("two.html", size=(width, 844))
+    titles = page.locator(".prev-next-title")
+    assert titles.count() == 2
+    titles.evaluate_all(
+        "(all) => all.forEach((one) => { one.textContent = 'Multidimensional implementations' })"
+    )
+    marks = page.locator(".prev-next-area svg, .prev-next-area i")
+    marks.first.wait_for()
+    assert marks.count() == 2
+    for place in [mark.bounding_box() for mark in marks.all()]:
+        assert place["width"] > 5 and 0 <= place["x"] <= width - place["width"]
 
 
 # ---- the build --------------------------------------------------------------------------------

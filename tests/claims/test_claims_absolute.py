@@ -63,7 +63,7 @@ def test_the_dimension_in_the_exponent_leaves_no_pair_and_no_shift():
     places = torch.arange(64)
     for code, is_right in ((codes, True), (by_dimension, False)):
         here, there = code(places, 8, 100.0), code(places + 5, 8, 100.0)
-        best = torch.linalg.lstsq(here, there).solution
+        best = torch.linalg.lstsq(here, there, driver="gelsd").solution
         pairs = here.unflatten(-1, (4, 2)).square().sum(-1)
         assert ((here @ best - there).abs().max() < 1e-10) == is_right
         assert bool(torch.allclose(pairs, torch.ones_like(pairs))) == is_right
@@ -300,7 +300,7 @@ def test_a_table_of_n_rows_gives_n_squared_codes_unless_alpha_is_a_half():
 
 def eigenvalues_of_the_step(code):
     """Of the matrix that least squares finds between each place and the next."""
-    step = torch.linalg.lstsq(code[:-1], code[1:]).solution
+    step = torch.linalg.lstsq(code[:-1], code[1:], driver="gelsd").solution
     assert torch.allclose(code[:-1] @ step, code[1:], atol=1e-8), "no matrix moves this code"
     return torch.linalg.eigvals(step)
 
@@ -324,7 +324,7 @@ def test_a_bounded_code_that_one_matrix_moves_is_hands_in_some_basis():
     fading = torch.cat([hands, 0.9 ** places[:, None].double()], dim=-1)
     assert math.isclose(eigenvalues_of_the_step(fading).abs().min(), 0.9, rel_tol=1e-6)
     line = torch.stack([places, torch.ones(64)], dim=-1).double()
-    step = torch.linalg.lstsq(line[:-1], line[1:]).solution
+    step = torch.linalg.lstsq(line[:-1], line[1:], driver="gelsd").solution
     assert torch.linalg.matrix_rank(step - torch.eye(2), atol=1e-9) == 1, "a chain, no basis"
     assert (torch.linalg.matrix_power(step, 1000) > 999).any()
 
@@ -380,7 +380,7 @@ def test_a_random_table_fits_as_many_examples_as_it_has_dimensions():
     generator = torch.Generator().manual_seed(0)
     for d, fits in ((8, False), (64, True)):
         table = torch.randn(200, d, generator=generator, dtype=torch.float64)
-        step = torch.linalg.lstsq(table[:64], table[5:69]).solution
+        step = torch.linalg.lstsq(table[:64], table[5:69], driver="gelsd").solution
         misses = (table[:-5] @ step - table[5:]).abs().amax(-1)
         assert bool(misses[:64].max() < 1e-9) == fits
         assert misses[64] > 1

@@ -89,6 +89,7 @@ WRONG = [
     ("once around in 4096", -3, "positive"),
     ("hand in disguise", 6, "one place"),
     ("hand in disguise", 60, "in degrees"),
+    ("hand in disguise", 1.05, "give more digits"),
     ("hand in disguise", 1 / 6, "share of a full turn"),
     ("hand in disguise", 0, "stands still"),
     ("hand in disguise", 2 * math.pi / 5, "side by side again"),

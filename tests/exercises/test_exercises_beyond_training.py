@@ -2,7 +2,7 @@
 
 import numpy as np
 import torch
-from answers import accepted, hinted
+from answers import accepted, filled, hinted
 
 from ropebook.exercises import check
 from ropelib import inv_freq
@@ -41,7 +41,11 @@ RIGHT = [
     ("the hand that turns against you", 18.0),
     ("show it at an old distance", clipped),
     ("show it at an old distance", folded),
+    ("show it at an old distance", filled("fold a far key")),
+    ("fold a far key", folded),
+    ("fold a far key", ["trained", "half + n % half"]),
     ("blame", 0.9),
+    ("blame", "90%"),
     ("blame", (0.60 - 0.06) / 0.60),
     ("how far is the order safe", 22),
     ("how far is the order safe", np.int64(22)),
@@ -63,6 +67,12 @@ WRONG = [
     ("show it at an old distance", by_remainder, "A remainder begins at 0 again"),
     ("show it at an old distance", stretched, "whole distances"),
     ("show it at an old distance", halved, "leave it alone"),
+    ("fold a far key", clipped, "at distance 127"),
+    ("fold a far key", by_remainder, "at distance 0"),
+    ("fold a far key", ["trained", "n % half"], "stand in the other half"),
+    ("fold a far key", ["trained", "half + (m - n) % half"], "whenever the query does"),
+    ("fold a far key", ["trained - 1", "half + n % half"], "trained - 1 too"),
+    ("fold a far key", ["half", "half + n % half"], "from half on too"),
     ("blame", 90, "from 0 to 1"),
     ("blame", 0.1, "more keys, and older ones"),
     ("blame", 0.54, "That many nats"),

@@ -39,7 +39,7 @@ WRONG = [
     ("the first rounded position", 128, "in binary"),
     ("a test for each family", 0, "a wrong exponent passes"),
     ("a test for each family", 2, "compare the code with itself"),
-    ("speeds of the hands", "-i / d", "near 1 / base"),
+    ("speeds of the hands", "-i / d", "only the square root"),
     ("speeds of the hands", "-2 * (i + 1) / d", "count pairs from 1"),
     ("speeds of the hands", "2 * i / d", "They must get slower"),
     ("speeds of the hands", "0", "all hands turn alike"),
@@ -91,3 +91,4 @@ def test_three_tests_notice_all_bugs_that_change_an_output(option):
     ]
     assert all(noticed) == DEFINITIONS["a test for each family"].options[option].right
     assert BugLamps.with_bugs("from_one").errors["original"] < 1e-9
+    assert len(noticed) == 12 and "twelve bugs" in DEFINITIONS["a test for each family"].question

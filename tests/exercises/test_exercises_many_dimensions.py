@@ -86,6 +86,8 @@ WRONG = [
     ("score from the clocks", lambda a, s, f, d: score(a, s, f, 0), "have to move"),
     ("score from the clocks", lambda a, s, f, d: 7.0, "should be"),
     ("hands that never come round", 64 - NEVER, "do come round"),
+    ("hands that never come round", 64 - NEVER - 1, "the last that does"),
+    *[("hands that never come round", NEVER + off, "Nearly") for off in (-1, 1, 2)],
     (
         "hands that never come round",
         int((1 / inv_freq(128) > 4096).sum()),

@@ -1,7 +1,7 @@
 """The exercises of The shoot-out accept what is right and name the misconception."""
 
 import torch
-from answers import accepted, hinted
+from answers import accepted, filled, hinted
 
 
 def in_double(rule):
@@ -35,6 +35,12 @@ RIGHT = [
         "a difference over seeds",
         in_double(lambda x, y: torch.stack(((x - y).mean(), (x - y).std() / len(x) ** 0.5))),
     ),
+    ("a difference over seeds", filled("how far the mean may be off")),
+    (
+        "how far the mean may be off",
+        in_double(lambda x, y: torch.stack(((x - y).mean(), (x - y).std() / len(x) ** 0.5))),
+    ),
+    ("how far the mean may be off", ["(len(gaps) - 1)", "variance / len(gaps)"]),
     ("the error of a difference", (0.03, 0.0058)),
     ("the error of a difference", torch.tensor([0.03, 0.005774])),
     ("what a bank holds", BANK),
@@ -71,6 +77,14 @@ WRONG = [
         "Divide the squares by 4",
     ),
     ("a difference over seeds", in_double(lambda x, y: ((x - y).mean(), 1.0)), "of each seed"),
+    (
+        "how far the mean may be off",
+        in_double(lambda x, y: torch.stack(((x - y).mean(), (x - y).std()))),
+        "single differences",
+    ),
+    ("how far the mean may be off", ["len(gaps)", "variance / len(gaps)"], "one less is free"),
+    ("how far the mean may be off", ["(len(gaps) - 1)", "variance"], "single differences"),
+    ("how far the mean may be off", ["1", "variance / len(gaps)"], "your function makes"),
     ("the error of a difference", (-0.03, 0.00577), "other minus the one"),
     ("the error of a difference", (0.03, 0.01155), "single differences"),
     ("the error of a difference", (0.03, 0.005), "Divide the squares by 3"),

@@ -6,7 +6,14 @@ import numpy as np
 import torch
 from answers import accepted, hinted
 
-from ropelib import inv_freq
+from ropelib import inv_freq, scaling
+
+
+def by_llama_3(speed, old, factor):
+    turns = {"low_freq_factor": 1.0, "high_freq_factor": 4.0}
+    # Of a head of 4 dimensions the second hand turns by the base to the power of -1/2.
+    slowed, _ = scaling.llama3(4, speed**-2, factor=factor, original_max_seq_len=old, **turns)
+    return slowed[1]
 
 
 def by_one_turn(speeds, old, new):
@@ -57,6 +64,11 @@ RIGHT = [
     ("how much sharper", 1.6314),
     ("how much sharper", (0.1 * math.log(16) + 1) ** 2),
     ("draw the line", by_one_turn),
+    ("between the two lines", by_llama_3),
+    (
+        "between the two lines",
+        ["(turns - 1) / 3", "speed / factor + kept * (speed - speed / factor)"],
+    ),
     ("draw the line", lambda *head: by_one_turn(*head).tolist()),
     ("name the method", by_its_ends),
 ]
@@ -81,6 +93,22 @@ WRONG = [
     ("how much sharper", 0.613, "temperature"),
     ("how much sharper", 1.1204, "natural"),
     ("how much sharper", 16, "two turned vectors"),
+    ("between the two lines", lambda speed, old, factor: speed / factor, "instead of 1.000"),
+    (
+        "between the two lines",
+        ["(turns - 1) / 3", "kept * speed / factor + (1 - kept) * speed"],
+        "sides are swapped",
+    ),
+    (
+        "between the two lines",
+        ["turns / 4", "kept * speed + (1 - kept) * speed / factor"],
+        "At one turn nothing",
+    ),
+    (
+        "between the two lines",
+        ["(turns - 1) / 3", "speed / (kept + (1 - kept) * factor)"],
+        "The rule blends the speeds",
+    ),
     ("draw the line", lambda *head: None, "returned None"),
     ("draw the line", lambda speeds, old, new: speeds[:2], "one speed per hand"),
     ("draw the line", interpolated, "That is PI"),

@@ -79,7 +79,7 @@ WRONG = [
     ("what a bag cannot say", 2, "does not depend on order"),
     ("what a bag cannot say", 3, "equal outputs"),
     ("causal by hand", (0.75, 0.75), "hides dog"),
-    ("causal by hand", (1, 1 / 3), "other way round"),
+    ("causal by hand", (1, 2 / 3), "other way round"),
     ("causal by hand", (1 / 2, 3 / 4), "sum to 1"),
     ("causal by hand", (1, 1), "what stands before it"),
     ("causal by hand", (0.5, 1), "weigh both alike"),

@@ -33,6 +33,8 @@ def right_in_float32_alone(x, position_ids):
 @pytest.mark.parametrize(
     ("name", "answer"),
     [
+        ("as far as slowing goes", "65,536"),
+        ("as far as slowing goes", "16 * (4 096 - 1) + 1"),  # to the last step
         ("hands that never turn", 24),
         ("first wrong position", 2049),
         ("repair it", right_rotation),
@@ -60,6 +62,9 @@ def test_a_right_answer_about_a_model_is_accepted(name, answer):
         ("first wrong position", 100_001, "a smaller one"),
         ("as far as slowing goes", 4096 * 16 * 16, "once"),
         ("as far as slowing goes", 131_072, "Llama 3.1"),
+        ("as far as slowing goes", 65_520, "largest distance"),
+        ("as far as slowing goes", 65_522, "16 times as many"),
+        ("as far as slowing goes", "65,53", "decimals take a point"),
         ("repair it", lambda x, p: right_rotation(x, p + 1), "off-by-one"),
         ("repair it", mystery_rotation, "positions-in-tf32"),
         ("repair it", as_shipped, "angles-drift"),

@@ -12,7 +12,7 @@ from expressions import BOUNDS, BROKEN, NAMES, WELL_FORMED, by_python, leaves_th
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ropebook.exercises.language import LanguageError, expression, free_names
+from ropebook.exercises.language import LanguageError, expression, free_names, one_number
 from ropebook.exercises.meaning import near, rounded, show, value_of
 from ropebook.exercises.program import function, result
 
@@ -158,6 +158,12 @@ NOT_READ = [
     ("90°", "an angle in radians"),
     ("2pi", "missing between a number and “pi”"),
     ("1 2", "missing between a number and a number"),
+    ("65,536", "where a comma is between numbers: write “65536”."),
+    ("7 680\u2009000 + 1", "where a comma is between numbers: write “7680000 + 1”."),
+    ("[1 000, 2]", "write “[1000, 2]”."),
+    ("1,000 2,000", "decimals take a point"),
+    ("0,125", "decimals take a point, as in 0.5."),
+    ("62.5%", "a share is written 0.9 or 90/100."),
     ("2(3)", "missing before “(”"),
     ("cos", "write cos( ) with a value"),
     ("cos(1, 2)", "takes 1 values, got 2"),
@@ -195,6 +201,25 @@ def test_what_cannot_be_read_is_named(text, message):
     found = said(text)
     assert on_one_page()[text] == found
     assert found[0] == "error" and message in found[1]
+
+
+ONE_NUMBER = [
+    *[("7,680,000", "7680000"), ("7 680 000", "7680000"), ("65\u2009536", "65536")],
+    *[("-1\u202f024.5e3 * 2", "-1024.5e3 * 2"), ("16 * (4,096 - 1)", "16 * (4096 - 1)")],
+    *[("62.5%", "62.5/100"), (" −1,000 % ", "-1000/100"), ("7 % 3", "7 % 3")],
+    # No groups of three, or a comma that stands between values: as it is.
+    *[(text, text) for text in ("12,34", "1234,567", "1,2345", "0,125", "000,000", "1,000 000")],
+    *[(text, text) for text in ("1.000,5", "7,  680", "1e+5 000", "a 000", "1 000a", "1,000,00")],
+    *[(text, text) for text in ("max(1,024)", "sum([1,024])", "max((1,024), 2)", ")1,24")],
+]
+
+
+def test_thousands_may_stand_apart_where_one_number_is_asked_for():
+    texts = [text for text, _ in ONE_NUMBER]
+    page = """const { oneNumber } = await import("./kit/language.js");
+        console.log(JSON.stringify(given.map(oneNumber)));"""
+    assert list(map(one_number, texts)) == [read for _, read in ONE_NUMBER]
+    assert javascript.run(page, texts) == [read for _, read in ONE_NUMBER]
 
 
 def test_long_work_ends_with_a_message():

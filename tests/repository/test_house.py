@@ -13,11 +13,11 @@ FLOORS = [
     ["ropelib.checks", "ropelib.devices", "ropelib.frequencies", "ropelib.memory"],
     ["ropelib"],  # rotation and what it is made of, scaling, distance, axes, reference
     ["ropelib.config", "ropelib.encodings", "ropelib.attention"],
-    ["ropelib.diagnosis"],
-    ["ropelib.__init__", "ropelib.__main__", "ropelib.gallery"],
+    ["ropelib.diagnosis", "ropelib.conformance"],
+    ["ropelib.__init__", "ropelib.__main__", "ropelib.gallery", "ropelib.pytest"],
     ["ropebook.__init__", "ropebook.palette", "ropebook.symbolic"],
     ["ropebook"],  # figures, fonts
-    ["ropebook.widgets", "ropebook.exercises", "ropebook.experiments"],
+    ["ropebook.widgets", "ropebook.exercises", "ropebook.experiments", "ropebook.census"],
     ["ropebook.site", "ropebook.reading"],
 ]
 # Rooms beside each other that know nothing of one another.
@@ -28,11 +28,21 @@ DOORS = {
     "ropebook.widgets.base": {"ropebook.exercises.definitions", "ropebook.exercises.language"},
 }
 # What everything fast is compared with rests on nothing that is compared with it.
-ALONE = {"ropelib.reference": {"ropelib.checks"}}
+ALONE = {
+    "ropelib.reference": {"ropelib.checks"},
+    "ropelib.conformance.build": {
+        "ropelib.reference",
+        "ropelib.conformance.cases",
+        "ropelib.conformance.formulas",
+    },
+    "ropelib.conformance.cases": set(),
+    "ropelib.conformance.formulas": set(),
+}
 
 ROOMS = {
-    *("core", "encodings", "config", "diagnosis"),
+    *("core", "encodings", "config", "diagnosis", "conformance"),
     *("widgets", "exercises", "experiments", "claims", "book", "browser", "repository"),
+    *("benchmarks", "museum"),
 }
 CHAPTERS = {file.rpartition("/")[2] for file in FILES}
 WIDGETS = sorted(path.parent for path in (ROOT / "ropebook/widgets").glob("*/widget.py"))
@@ -159,6 +169,6 @@ def test_every_test_stands_in_a_room_named_after_what_it_tests():
     # A folder of tests is no package: pytest takes two files of one name for one module.
     names = [path.name for path in (ROOT / "tests").rglob("test_*.py")]
     assert sorted(names) == sorted(set(names))
-    homes = {"encodings": "ropelib", "config": "ropelib", "diagnosis": "ropelib"}
-    homes |= {"widgets": "ropebook", "exercises": "ropebook"}
+    homes = dict.fromkeys(("encodings", "config", "diagnosis", "conformance"), "ropelib")
+    homes |= {"widgets": "ropebook", "exercises": "ropebook", "museum": "ropebook"}
     assert all((ROOT / home / room).is_dir() for room, home in homes.items())

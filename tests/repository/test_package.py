@@ -122,7 +122,7 @@ def needed_by_the_book():
 
 
 def test_the_wheel_holds_every_file_of_the_library_and_nothing_else(wheel):
-    suffixes = {".py", ".typed"}
+    suffixes = {".py", ".typed", ".cpp"}
     library = {
         str(path.relative_to(ROOT))
         for path in (ROOT / "ropelib").rglob("*")

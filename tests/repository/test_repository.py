@@ -16,6 +16,7 @@ FILES = [
     "Makefile",
     "requirements.txt",
     "constraints.txt",
+    "benchmarks/requirements.txt",
     "pyproject.toml",
     "setup.py",
     "_config.yml",
@@ -32,8 +33,22 @@ FILES = [
     "ropelib/reference.py",
     "ropebook/widgets/kit/mount.js",
 ]
-ROOMS = {".ci", ".github", "benchmarks", "book", "docs", "ropebook", "ropelib", "tests"}
-TEXT = {".py", ".js", ".mjs", ".css", ".md", ".ipynb", ".yml", ".yaml", ".toml", ".txt", ".cff", ""}
+ROOMS = {".ci", ".github", "benchmarks", "book", "docs", "examples", "ropebook", "ropelib", "tests"}
+TEXT = {
+    ".py",
+    ".c",
+    ".js",
+    ".mjs",
+    ".css",
+    ".md",
+    ".ipynb",
+    ".yml",
+    ".yaml",
+    ".toml",
+    ".txt",
+    ".cff",
+    "",
+}
 # Brackets keep these patterns from finding themselves.
 UNFINISHED = re.compile(r"\b(?:TOD[O]|FIXM[E]|XX[X]|HAC[K]|WI[P]|TB[D])\b")
 MERGING = re.compile(r"^(?:<{7}|>{7}) ")
@@ -143,6 +158,13 @@ def test_every_constraint_is_pinned_and_agrees_with_the_requirements():
         versions.setdefault(name, set()).add(version)
     for (name, _), version in pins_of(content_lines("requirements.txt")[:-2]).items():
         assert version in versions.get(name, {version}), name
+
+
+def test_every_peer_that_is_measured_is_pinned_as_the_tests_have_it():
+    peers = pins_of(content_lines("benchmarks/requirements.txt"))
+    assert {"torchtune", "onnxruntime", "kernels"} <= {name for name, _ in peers}
+    for others in (content_lines("requirements.txt")[:-2], content_lines("constraints.txt")):
+        assert {name for name, _ in peers}.isdisjoint(name for name, _ in pins_of(others))
 
 
 def test_no_file_names_a_registry_or_a_delivery_network():

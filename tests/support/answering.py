@@ -127,7 +127,8 @@ class Box:
                 self.page.keyboard.press("ArrowUp")
                 at -= 1
             if at != place:
-                rows.nth(place).scroll_into_view_if_needed()
+                for row in (place, at):
+                    rows.nth(row).scroll_into_view_if_needed()
                 start, end = (self._grip(rows.nth(i)) for i in (at, place))
                 drag(self.page, start, [end[0], end[1] - 4], touch=hand == "touch")
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 WIDE, PHONE = (1280, 900), (390, 844)
 # Of a machine that is busy with other things, in milliseconds; no test is about time.
-PATIENCE = 60_000
+PATIENCE = 180_000
 # Addresses that leave this machine for nobody.
 LOCAL = ("file:", "data:", "blob:")
 
@@ -24,13 +24,13 @@ PAGE_TIME = Path(__file__).parent / "page_time.js"
 # Runs in the page: the browser has drawn, and what one frame scheduled stands there too.
 FRAMES = "async () => { await whenDrawn(); await passFrames(2); }"
 
-_SETTLE = """async () => {
+_SETTLE = """async (lift) => {
   const until = async (done, what) => {
-    for (const end = Date.now() + 60_000; Date.now() < end; ) {
+    for (const end = Date.now() + 180_000; Date.now() < end; ) {
       if (done()) return;
       await new Promise((go) => setTimeout(go, 50));
     }
-    throw new Error(`waited a minute for ${what}`);
+    throw new Error(`waited three minutes for ${what}`);
   };
   if (document.querySelector(".math")) {
     await until(() => window.MathJax?.startup?.promise, "MathJax to load");
@@ -38,10 +38,16 @@ _SETTLE = """async () => {
   }
   // What is folded or hidden is drawn when it is seen, and must be as sound as what is open.
   document.documentElement.dataset.code = "shown";
-  for (const fold of document.querySelectorAll("details")) fold.open = true;
+  const unfold = () => {
+    for (const fold of document.querySelectorAll("details")) fold.open = true;
+  };
+  unfold();
   const hosts = () => [...document.querySelectorAll(".rope-widget-host")];
   await until(() => !document.querySelector('script[type$="widget-view+json"]'), "widget hosts");
   await until(() => hosts().every((host) => host.childNodes.length), "widgets to mount");
+  unfold(); // theirs, too
+  const lifts = document.querySelectorAll(".rope-veil button:last-of-type");
+  if (lift) for (const button of lifts) button.click();
   for (const figure of document.querySelectorAll("figure.rope-figure")) {
     figure.scrollIntoView({ behavior: "instant" });
     await until(() => figure.dataset.drawn || figure.querySelector("[role=alert]"), "a figure");
@@ -79,15 +85,18 @@ def listen(page):
             log.failed.append(f"{response.status} {response.url}")
 
     page.on("console", hear)
-    page.on("pageerror", lambda error: log.complaints.append(f"uncaught: {error}"))
+    page.on("pageerror", lambda error: log.complaints.append(f"uncaught: {error} {error.stack}"))
     page.on("request", lambda request: log.requests.append(request.url))
     page.on("requestfailed", lambda request: log.failed.append(f"{request.failure} {request.url}"))
     page.on("response", hear_response)
     return log
 
 
-def open_page(context, address, settle=True):
-    """Open an address in a new page; return the page and its log once everything is drawn."""
+def open_page(context, address, settle=True, lift=True):
+    """Open an address in a new page; return the page and its log once everything is drawn.
+
+    `settle` waits for what is drawn, folds opened; `lift` shows what waits for a bet, too.
+    """
     page = context.new_page()
     page.set_default_timeout(PATIENCE)
     page.add_init_script(path=PAGE_TIME)
@@ -99,13 +108,13 @@ def open_page(context, address, settle=True):
         "document.readyState === 'complete' && !document.querySelector('meta[http-equiv=refresh]')"
     )
     if settle:
-        settle_down(page)
+        settle_down(page, lift)
     return page, log
 
 
-def settle_down(page):
-    """Open all that is folded; wait for formulae, widgets and figures, each scrolled to."""
-    page.evaluate(_SETTLE)
+def settle_down(page, lift=True):
+    """Open what is folded or veiled; wait for formulae, widgets and figures, each scrolled to."""
+    page.evaluate(_SETTLE, lift)
 
 
 def watched(widget, button, names, seconds):

@@ -3,8 +3,17 @@
 import math
 from pathlib import Path
 
+from browser import FRAMES, PHONE, WIDE
+
 from ropebook.widgets import base, traits
 
+WINDOWS = (WIDE, PHONE, (768, 1024), (1600, 1000))
+# Every figure stands as wide as its place and in the theme of the page.
+DRAWN = """() => [...document.querySelectorAll("figure.rope-figure")].every((figure) => {
+  const plot = figure.querySelector(".rope-plot");
+  const fits = !plot.clientWidth || Number(plot.dataset.width) === plot.clientWidth;
+  return fits && figure.dataset.drawn === document.documentElement.dataset.theme;
+})"""
 _MEASURE = Path(__file__).parent / "collisions.js"
 
 
@@ -33,6 +42,20 @@ def faults_of_page(page):
       ["figure.rope-figure", ".rope-widget .rope-frame"].flatMap((kind) =>
         [...document.querySelectorAll(kind)].flatMap((node, i) =>
           textFaults(node).map((fault) => `${kind} ${i + 1}: ${fault}`)))""")
+
+
+def faults_of_windows(page):
+    """What is wrong with the texts of a page in a window pulled to each size."""
+    began, found = page.viewport_size, {}
+    for width, height in WINDOWS:
+        page.set_viewport_size({"width": width, "height": height})
+        page.evaluate(FRAMES)
+        page.wait_for_function(DRAWN)
+        page.evaluate(FRAMES)
+        for fault in faults_of_page(page):
+            found.setdefault(fault, []).append(width)
+    page.set_viewport_size(began)
+    return [f"{fault}, at {widths} px" for fault, widths in found.items()]
 
 
 def faults_of_states(widget, cls):

@@ -95,6 +95,8 @@ def environment() -> dict:
     # Nor are the user's own start-up files and settings the chapters'.
     kept |= {"IPYTHONDIR": str(KEPT / "ipython"), "JUPYTER_CONFIG_DIR": str(KEPT / "jupyter")}
     kept["ROPELIB_RUN_SOLUTIONS"] = "1"
+    # Threads of torch that wait for one another sleep, and do not work at waiting.
+    kept["OMP_WAIT_POLICY"] = "passive"
     return {**kept, "PYTHONPATH": path, "NO_COLOR": "1", "PYDEVD_DISABLE_FILE_VALIDATION": "1"}
 
 
@@ -231,7 +233,7 @@ def build(names=NOTEBOOKS) -> Path:
 def _sources(runs: dict[str, Run]) -> dict[Path, Path]:
     """Return where each file of the book goes, and where it comes from."""
     sources = {SITE / name: one.path for name, one in runs.items()}
-    for path in sorted((ROOT / "book").rglob("*")):
+    for path in sorted(p for room in ("book", "examples") for p in (ROOT / room).rglob("*")):
         hidden = any(part.startswith(".") for part in path.relative_to(ROOT).parts)
         if path.is_file() and not hidden:
             sources.setdefault(SITE / path.relative_to(ROOT), path)

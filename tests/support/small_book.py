@@ -108,6 +108,27 @@ _TWO = f"""# Two
 
 Into the [inner place](one.ipynb#inner-place) of a fold, or the [inner fold](one.ipynb#inner-fold).
 
+```console
+$ pip install one
+Successfully installed one
+$ one --two
+```
+
+```pycon
+>>> def one(x):
+...     return x
+>>> one({{
+...     "a": 1,
+... }})
+what was printed
+  ...
+```
+
+```yaml
+steps:
+  - run: one
+```
+
 {{#softmax .deeper}}
 ## A fold in Markdown
 
@@ -131,7 +152,8 @@ def build(folder: Path, pages: dict | None = None) -> Path:
     config["bibtex_bibfiles"] = ["references.bib"]
     config["title"] = "The small book"
     sphinx = config["sphinx"]
-    sphinx["extra_extensions"].remove("ropebook.ledger_page")
+    for extension in ("ropebook.ledger_page", "ropebook.census.page"):
+        sphinx["extra_extensions"].remove(extension)
     for key in ("templates_path", "html_static_path"):
         sphinx["config"][key] = [str(ROOT / path) for path in sphinx["config"][key]]
     sphinx["config"]["html_favicon"] = str(ROOT / sphinx["config"]["html_favicon"])

@@ -1,0 +1,61 @@
+"""Files of code on a page, each with what the command line says of it when the page is built.
+
+In Markdown, `{diagnosed} rope.py:rotate` with the file's text as its body; with `:report-only:` the
+file is not shown.
+"""
+
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import ClassVar
+
+from docutils import nodes
+from docutils.parsers.rst import directives
+from sphinx.util.docutils import SphinxDirective
+
+
+def diagnosed(name: str, code: str) -> str:
+    """Return the command that diagnoses a function of a file, and what it prints.
+
+    Args:
+        name: `rope.py:rotate`, the file and its function.
+        code: the file's text.
+
+    Raises:
+        ValueError: if the function cannot be checked.
+    """
+    command = ["-m", "ropelib", "diagnose", name]
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / name.partition(":")[0]).write_text(code, "utf-8")
+        done = subprocess.run(
+            [sys.executable, *command], cwd=folder, capture_output=True, text=True, encoding="utf-8"
+        )
+    if done.returncode not in (0, 1):
+        raise ValueError(f"{name} must be a function that can be diagnosed, got {done.stderr}")
+    return f"$ python {' '.join(command)}\n{done.stdout.rstrip()}"
+
+
+class Diagnosed(SphinxDirective):
+    """`{diagnosed}`: a file and its report."""
+
+    required_arguments = 1
+    has_content = True
+    option_spec: ClassVar = {"report-only": directives.flag}
+
+    def run(self) -> list[nodes.Node]:
+        """Return the file and the report as blocks of code."""
+        code = "\n".join(self.content)
+        try:
+            said = diagnosed(self.arguments[0], code + "\n")
+        except ValueError as error:
+            raise self.error(str(error)) from error
+        blocks = [(said, "console")]
+        if "report-only" not in self.options:
+            blocks.insert(0, (code, "python"))
+        return [nodes.literal_block(text, text, language=language) for text, language in blocks]
+
+
+def setup(app) -> None:
+    """Register the directive with Sphinx."""
+    app.add_directive("diagnosed", Diagnosed)

@@ -1,0 +1,227 @@
+"""The census in the browser: filtered by typing, whole again when nothing is typed, on a phone."""
+
+from urllib.parse import quote
+
+import pytest
+from browser import PHONE, WIDE, accessibility_faults, open_page
+from toc import ROOT
+
+from ropebook import palette
+from ropebook.census.page import page as markup
+from ropebook.census.survey import recorded
+
+PAGE = "book/practice/census.html"
+CENSUS = recorded()
+ALL = len(CENSUS["rotating"]) + len(CENSUS["parts"]) + sum(map(len, CENSUS["others"].values()))
+SHOWN = """() => [...document.querySelectorAll(".census tbody, .census li")]
+  .filter((row) => row.checkVisibility()).map((row) => row.querySelector("code").innerText)"""
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("size", [WIDE, PHONE])
+def test_typing_filters_the_census(built_book, chromium, size, theme):
+    context = chromium.new_context(
+        viewport=dict(zip(("width", "height"), size, strict=True)),
+        color_scheme=theme,
+        offline=True,
+    )
+    page, log = open_page(context, (built_book / PAGE).as_uri())
+    box = page.get_by_label("Filter the census")
+    status = page.locator(".census-form [role=status]")
+    assert len(page.evaluate(SHOWN)) == ALL
+    assert status.inner_text() == f"{ALL} of {ALL} model types"
+    box.focus()
+    page.keyboard.type("gemma3_text HALF")
+    assert page.evaluate(SHOWN) == ["gemma3_text"]
+    assert status.inner_text() == f"1 of {ALL} model types"
+    assert not page.get_by_role("heading", name="others, and what").is_visible()
+    box.fill("clockwise")
+    assert page.evaluate(SHOWN) == ["nanochat"]
+    assert page.locator("dt").filter(visible=True).count() == 1
+    box.fill("gemma zzz")
+    assert page.evaluate(SHOWN) == []
+    assert status.inner_text().startswith(f"0 of {ALL} model types")
+    box.fill("")
+    assert len(page.evaluate(SHOWN)) == ALL
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert accessibility_faults(page) == []
+    context.close()
+    assert (log.outside(), log.failed, log.complaints) == ([], [], [])
+
+
+# ---- the same on a page of its own, which needs no book ------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def lone(tmp_path_factory):
+    """The census on a page of its own, under a bar, with something to read above it."""
+    static = ROOT / "book/_static"
+    colors = "--pst-color-background: #fff; --pst-color-border: #ccc; --pst-color-text-muted: #555"
+    path = tmp_path_factory.mktemp("census") / "census.html"
+    path.write_text(
+        f"""<!doctype html><html lang="en"><meta charset="utf-8"><title>Census</title>
+        <meta name="viewport" content="width=device-width, initial-scale=1">
+        <style>{palette.css()} :root {{ {colors}; --rope-top: 56px }}
+        #bar {{ position: sticky; top: 0; height: 56px; background: #eee }}</style>
+        <style>{(static / "census.css").read_text("utf-8")}</style>
+        <div id="bar"></div><main><h1>Who rotates what</h1><p style="height: 600px">To read.</p>
+        {markup(CENSUS)}</main><script src="{(static / "census.js").as_uri()}"></script></html>""",
+        encoding="utf-8",
+    )
+    return path.as_uri()
+
+
+@pytest.fixture(scope="module")
+def typed(chromium, lone):
+    """Return what is shown when something is typed, and what is said."""
+    context = chromium.new_context(offline=True)
+    page, log = open_page(context, lone, settle=False)
+
+    def typed(text):
+        page.get_by_label("Filter the census").fill(text)
+        return page.evaluate(SHOWN), page.locator(".census-form [role=status]").inner_text()
+
+    typed.page = page
+    yield typed
+    context.close()
+    assert (log.outside(), log.failed, log.complaints) == ([], [], [])
+
+
+def of(condition):
+    """The rotating types one of whose rows fulfils a condition."""
+    return [name for name, kinds in CENSUS["rotating"].items() if any(map(condition, kinds))]
+
+
+@pytest.mark.parametrize("text", ["500000", "500,000", "500 000", "5e5", "500k", "base 500_000"])
+def test_a_base_is_found_however_it_is_written(typed, text):
+    expected = of(lambda facts: facts["base"] == 500_000)
+    assert expected and typed(text)[0] == expected
+
+
+@pytest.mark.parametrize("text", ["10000", "10,000", "1e4", "rope_theta=10000.0"])
+def test_a_base_is_not_found_in_a_greater_one(typed, text):
+    shown = typed(text)[0]
+    assert shown == of(lambda facts: facts["base"] == 10_000)
+    assert set(of(lambda facts: facts["base"] == 100_000)) - set(shown)
+
+
+def test_a_million_is_one(typed):
+    assert typed("1e6")[0] == typed("1,000,000")[0] == of(lambda facts: facts["base"] == 1e6)
+
+
+def test_a_base_that_no_type_has_is_said_to_match_nothing(typed):
+    assert typed("31415")[0] == [] and "Nothing here matches “31415”" in typed("31415")[1]
+
+
+@pytest.mark.parametrize(
+    ("text", "first"),
+    [
+        ("Qwen2.5-7B", "qwen2"),
+        ("qwen2.5", "qwen2"),
+        ("Qwen/Qwen2.5-0.5B-Instruct", "qwen2"),
+        ("llama 3", "llama"),
+        ("meta-llama/Llama-3.1-8B", "llama"),
+        ("llama3", "llama"),
+        ("Mistral-7B-v0.3", "mistral"),
+        ("mixtral 8x7b", "mixtral"),
+        ("Qwen3-30B-A3B", "qwen3_moe"),
+        ("gpt-oss-20b", "gpt_oss"),
+    ],
+)
+def test_a_checkpoint_is_read_as_its_type_and_the_page_says_so(typed, text, first):
+    shown, said = typed(text)
+    assert first in shown and len(shown) < 15
+    assert f"is read as {first}, by its name alone" in said and "model_type" in said
+
+
+@pytest.mark.parametrize("text", ["gpt-neox", "GPT NeoX", "gptneox", "gpt_neox", "GPT.NeoX"])
+def test_hyphens_spaces_dots_and_case_do_not_matter(typed, text):
+    shown, said = typed(text)
+    assert shown == ["gpt_neox", "gpt_neox_japanese"] and "is read as" not in said
+
+
+def test_a_type_with_this_number_goes_before_one_without(typed):
+    shown, said = typed("llama 4")
+    assert (
+        set(shown) == {"llama4", "llama4_text", "llama4_vision_model"} and "is read as" not in said
+    )
+    shown, said = typed("gemma 3 27b it")
+    assert {"gemma3", "gemma3_text"} <= set(shown) and "gemma" not in shown
+    assert "read as gemma3," in said
+
+
+@pytest.mark.parametrize("layout", ["half", "interleaved"])
+def test_a_layout_finds_those_that_have_it(typed, layout):
+    assert typed(layout)[0] == of(lambda facts: facts["layout"] == layout)
+    assert typed(f"{layout} glm4")[0] == [
+        name for name in of(lambda facts: facts["layout"] == layout) if name.startswith("glm4")
+    ]
+
+
+@pytest.mark.parametrize("text", ["none", "no rotation", "does not rotate", "No RoPE"])
+def test_none_finds_what_does_not_rotate(typed, text):
+    shown = set(typed(text)[0])
+    assert {"albert", "detr", "kimi_linear", "bark"} <= shown
+    assert not shown & ({*CENSUS["rotating"], *CENSUS["parts"], "nanochat", "vjepa2", "dinov3_vit"})
+    assert typed(f"{text} albert")[0] == ["albert"]
+
+
+def test_no_scaling_finds_the_unscaled(typed):
+    assert typed("no scaling")[0] == of(lambda facts: facts["scaling"] is None)
+    assert typed("yarn")[0] == of(lambda facts: facts["scaling"] == "yarn")
+
+
+def test_words_of_a_row_narrow_each_other(typed):
+    shown = typed("64 of 128 interleaved 10,000")[0]
+    assert "glm4" in shown
+    for name in shown:
+        assert any(
+            (facts["rotary_dim"], facts["head_dim"], facts["base"]) == (64, 128, 10_000)
+            for facts in CENSUS["rotating"][name]
+        )
+
+
+@pytest.mark.parametrize("text", ["zzz", "codellama-7b", "<b>", "[(*", "no scaling albert"])
+def test_it_is_said_when_nothing_matches_and_what_to_do(typed, text):
+    shown, said = typed(text)
+    assert shown == []
+    assert said.startswith(f"0 of {ALL} model types") and f"Nothing here matches “{text}”" in said
+    assert "model_type" in said
+    link = typed.page.locator(".census-form [role=status] a")
+    assert link.get_attribute("href") == "your_model.html"
+    assert typed("")[0] and not link.is_visible()
+
+
+def test_the_count_is_announced(typed):
+    status = typed.page.locator(".census-form [role=status]")
+    assert status.get_attribute("aria-live") == "polite"
+    shown, said = typed("gemma3_text")
+    assert said == f"{len(shown)} of {ALL} model types"
+
+
+def test_an_address_names_the_type(chromium, lone):
+    context = chromium.new_context(offline=True)
+    page, _ = open_page(context, f"{lone}?type={quote('cohere2_moe')}", settle=False)
+    assert page.get_by_label("Filter the census").input_value() == "cohere2_moe"
+    assert page.evaluate(SHOWN) == ["cohere2_moe"]
+    context.close()
+
+
+@pytest.mark.parametrize("size", [WIDE, PHONE])
+def test_the_box_stays_in_reach_and_typing_leads_to_what_is_left(chromium, lone, size):
+    viewport = dict(zip(("width", "height"), size, strict=True))
+    context = chromium.new_context(offline=True, viewport=viewport)
+    page, _ = open_page(context, lone, settle=False)
+    box = page.get_by_label("Filter the census")
+    page.locator("tbody").nth(150).evaluate("(row) => row.scrollIntoView({ block: 'center' })")
+    at = box.bounding_box()
+    assert 56 <= at["y"] < 90, "below the bar"
+    on_top = "([x, y]) => document.elementFromPoint(x, y).matches('.census-form input')"
+    assert page.evaluate(on_top, [at["x"] + 20, at["y"] + at["height"] / 2])
+    page.mouse.click(at["x"] + 20, at["y"] + at["height"] / 2)
+    page.keyboard.type("llama")
+    row = page.locator("tbody").filter(visible=True).first.bounding_box()
+    form = page.locator(".census-form").bounding_box()
+    assert form["y"] + form["height"] <= row["y"] < size[1] / 2
+    assert form["height"] < size[1] / 4
+    context.close()

@@ -1,0 +1,82 @@
+"""The tables of codes: filtered by what is typed, and a link leads to its row."""
+
+import pytest
+import small_book
+from browser import FRAMES, PHONE, WIDE, accessibility_faults, open_page
+from docutils.core import publish_doctree
+from myst_parser.docutils_ import Parser
+from playwright.sync_api import expect
+
+from ropebook.site.codes import address, name_rows
+from ropelib.diagnosis.codes import CODES, markdown
+
+
+def test_each_row_of_the_table_has_the_id_of_its_code():
+    settings = {"myst_enable_extensions": [], "report_level": 5}
+    other = "\n\n| a | b |\n|---|---|\n| `no-code` | `clockwise` |\n"
+    doctree = publish_doctree(markdown() + other, parser=Parser(), settings_overrides=settings)
+    name_rows(doctree)
+    ids = [
+        name for row in doctree.findall(lambda node: node.tagname == "row") for name in row["ids"]
+    ]
+    assert ids == [address(code).partition("#")[2] for code in CODES]
+    assert ids[0] == f"codes-{next(iter(CODES))}"
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory):
+    words = f"# Two\n\n{{#softmax}}\n## First\n\n## Every code\n\nThey stay.\n\n{markdown()}\n"
+    return small_book.build(tmp_path_factory.mktemp("codes"), {"two.md": words})
+
+
+@pytest.fixture(params=[WIDE, PHONE], ids=["wide", "phone"])
+def page(chromium, pages, request):
+    viewport = {"width": request.param[0], "height": request.param[1]}
+    context = chromium.new_context(viewport=viewport, offline=True)
+    page, log = open_page(context, (pages / "two.html").as_uri())
+    yield page
+    context.close()
+    assert (log.outside(), log.failed, log.complaints) == ([], [], [])
+
+
+def test_codes_are_filtered_by_what_is_typed(page):
+    rows = page.locator("#every-code tbody tr:visible")
+    said = page.locator(".rope-filter [role=status]")
+    box = page.get_by_role("searchbox", name="Filter these codes")
+    expect(rows).to_have_count(len(CODES))
+    expect(said).to_have_text("")
+    for typed in ("off-by-one", "Off by  one ", "counted from 1, OR taken"):
+        box.fill(typed)
+        expect(rows.locator("code").first).to_have_text("off-by-one")
+        expect(rows).to_have_count(1)
+        expect(said).to_have_text(f"1 of {len(CODES)} codes")
+    notes = [code for code, one in CODES.items() if one.severity == "note"]
+    box.fill(f"{notes[0]} {CODES[notes[0]].cause}")
+    expect(page.locator("#every-code table:visible")).to_have_count(1)
+    assert accessibility_faults(page) == []
+    box.fill("zweihundert")
+    expect(rows).to_have_count(0)
+    expect(said).to_have_text(f"0 of {len(CODES)} codes")
+    box.fill("")
+    expect(rows).to_have_count(len(CODES))
+
+
+def test_an_address_shows_its_row_whatever_was_typed(page):
+    page.evaluate("document.querySelectorAll('#every-code tbody tr')[40].id = 'codes-this'")
+    page.get_by_role("searchbox", name="Filter these codes").fill("zweihundert")
+    page.evaluate("location.hash = 'codes-this'")
+    row = page.locator("#codes-this")
+    expect(row).to_be_visible()
+    page.evaluate(FRAMES)
+    expect(row).to_be_in_viewport()
+    expect(page.locator("#every-code tbody tr:visible")).to_have_count(len(CODES))
+
+
+def test_what_a_browser_brings_back_into_the_box_is_applied(page):
+    page.evaluate(
+        """() => {
+          document.querySelector(".rope-filter input").value = "off-by-one";
+          dispatchEvent(new PageTransitionEvent("pageshow"));
+        }"""
+    )
+    expect(page.locator("#every-code tbody tr:visible")).to_have_count(1)
