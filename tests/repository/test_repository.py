@@ -3,6 +3,7 @@
 import re
 import shutil
 import subprocess
+from itertools import pairwise
 
 import pytest
 import yaml
@@ -107,6 +108,16 @@ def _commands(text):
     inline = re.findall(r"`[^`\n]+`", text)
     script = [text] if text.startswith("#!") else []
     return "\n".join(blocks + inline + script)
+
+
+def test_the_rules_of_the_house_say_each_thing_once():
+    lines = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").splitlines()
+    places = [line.split("|")[1].strip() for line in lines if line.startswith("| `")]
+    assert len(places) > 50
+    assert sorted(place for place in set(places) if places.count(place) > 1) == []
+    steps = [int(line.split(".")[0]) for line in lines if re.match(r"\d+\. ", line)]
+    for before, step in pairwise(steps):
+        assert step in (1, before + 1), f"step {step} comes after step {before}"
 
 
 def test_ci_runs_the_test_command_of_the_readme():
