@@ -27,7 +27,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     Returns:
         0 if the rotation is right or the configuration was read, 1 if the rotation is wrong, 2 if
-        the command could not run; the reason then stands in one line on standard error.
+        the command could not run; the reason then stands on standard error.
 
     Example:
         >>> main(["diagnose", "math:cosine"])
@@ -44,6 +44,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _could_not_run(options, f"{kind}{error}")
 
 
+def alone() -> int:
+    """Run the command of this process; strange code in another one, which it may end.
+
+    Returns:
+        As `main`.
+    """
+    from ropelib.diagnosis import apart
+
+    options = _parser().parse_args()
+    if options.command != "diagnose":
+        return main()
+    if apart.begin(keep_output=options.json):
+        return apart.hand_in(main())
+    status, how = apart.again()
+    return _could_not_run(options, how) if status is None else status
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m ropelib")
     commands = parser.add_subparsers(dest="command", required=True, metavar="command")
@@ -54,10 +71,16 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _could_not_run(options: argparse.Namespace, reason: str, report: object = None) -> int:
-    """Say why in one line, and return the status."""
+    """Say why, and return the status."""
     reason = escaped(" ".join(reason.split()))
     if getattr(options, "json", False):
         _print_json(COULD_NOT_RUN, options, reason, report)
+    elif report is not None:
+        print(escaped(str(report)), file=sys.stderr)
+    elif options.command == "diagnose":
+        asked = escaped(options.function)
+        print(f"This rotation could not be checked.\n  rotation  {asked}", file=sys.stderr)
+        print(f"  why       {reason}", file=sys.stderr)
     else:
         print(f"python -m ropelib {options.command}: {reason}", file=sys.stderr)
     return COULD_NOT_RUN
@@ -69,9 +92,9 @@ def _add_diagnose(commands: argparse._SubParsersAction) -> None:
         help="say what a rotation is, or which bug it has",
         description="Say what a rotation is, or which bug it has.",
         epilog="Exit status: 0 right, notes included; 1 wrong; 2 could not be checked: it cannot "
-        "be found or imported, it raises on an ordinary call, takes longer than --timeout, or "
-        "returns what cannot be measured. The reason stands in one line on standard error, with "
-        "--json in what is printed.",
+        "be found or imported, it raises on an ordinary call, takes longer than --timeout, "
+        "returns what cannot be measured, or ends the process. The reason stands on standard "
+        "error, with --json in what is printed.",
     )
     command.add_argument(
         "function",
@@ -152,11 +175,11 @@ def _print_json(status: int, options: argparse.Namespace, reason: str | None, re
 
 def _give_up(options: argparse.Namespace) -> NoReturn:
     """End the program from outside of the rotation: it does not come back to Python."""
+    from ropelib.diagnosis.apart import hand_in
+
     sys.stdout = sys.__stdout__
     _could_not_run(options, f"rotate did not come back for longer than {options.timeout:g} s")
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(COULD_NOT_RUN)
+    os._exit(hand_in(COULD_NOT_RUN))
 
 
 def _add_inspect(commands: argparse._SubParsersAction) -> None:
@@ -254,4 +277,4 @@ def _imported(name: str):
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(alone())

@@ -115,8 +115,8 @@
       const isCode = rows.some(({ code }) => code === typed);
       const has = ({ code, text }) => (isCode ? code === typed : typed.split(" ").every((word) => text.includes(word)));
       for (const one of rows) one.row.hidden = !has(one);
-      for (const table of page.querySelectorAll("table")) {
-        table.hidden = !table.querySelector("tbody tr:not([hidden])");
+      for (const part of page.querySelectorAll(":is(section, table):has(tbody)")) {
+        part.hidden = !part.querySelector("tbody tr:not([hidden])");
       }
       const left = rows.filter(({ row }) => !row.hidden).length;
       said.textContent = input.value.trim() ? WORDS.rows(left, rows.length) : "";
@@ -129,7 +129,7 @@
       input.value = "";
       filter();
     });
-    page.querySelector("table").parentElement.before(node("div", { class: "rope-filter" }, input, said));
+    page.querySelector(":scope > section").before(node("div", { class: "rope-filter" }, input, said));
   }
 
   const codes = document.querySelector("article section#every-code");

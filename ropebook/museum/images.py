@@ -7,7 +7,8 @@ from ropelib import inv_freq
 
 HALL = Hall("images", "Text alone is right, with an image it is not.")
 AXIAL = inv_freq(32).repeat(2)
-TIME = SPEEDS * (torch.arange(32) < 8)
+BLOCKS = (0,) * 8 + (1,) * 12 + (2,) * 12
+TURNS = (0, 1, 2) * 10 + (0, 1)
 
 
 @HALL.shows(
@@ -34,16 +35,15 @@ def slot_for_position(x, position_ids):
     shows="compared",
     saw="A reader notices: one model has its axes in turn, its forerunner had them in blocks.",
     where="Blaizzy/mlx-vlm/pull/576",
-    code="layout-not-as-expected",
+    code="axes-in-turn",
     mend=("torch.arange(32) % 3", "torch.tensor([0] * 8 + [1] * 12 + [2] * 12)"),
-    meant=Meant(TIME),
+    meant=Meant(axis_of_pairs=BLOCKS),
 )
 def axes_in_turn(x, position_ids):
-    """A film runs, so time moves; height and width are 0."""
-    still = torch.zeros_like(position_ids)
-    axes = torch.stack((position_ids, still, still), -1)
+    """Positions are time, height and width: (3, batch, seq_len)."""
     axis_of_pair = torch.arange(32) % 3
-    return by_angles(x, axes[..., axis_of_pair] * SPEEDS)
+    places = position_ids.movedim(0, -1)[..., axis_of_pair]
+    return by_angles(x, places * SPEEDS)
 
 
 @HALL.shows(
@@ -52,16 +52,15 @@ def axes_in_turn(x, position_ids):
     saw="Text is as before. With an image the answer never ends.",
     where="alibaba/MNN/pull/4133",
     also=("ollama/ollama/pull/12807",),
-    code="width-not-as-expected",
+    code="axes-in-blocks",
     mend=("torch.tensor([0] * 8 + [1] * 12 + [2] * 12)", "torch.arange(32) % 3"),
-    meant=Meant(SPEEDS * (torch.arange(32) % 3 == 1), by_results=True),
+    meant=Meant(axis_of_pairs=TURNS),
 )
 def axes_in_blocks(x, position_ids):
-    """Down one column of the image, height moves."""
-    still = torch.zeros_like(position_ids)
-    axes = torch.stack((still, position_ids, still), -1)
+    """Positions are time, height and width: (3, batch, seq_len)."""
     axis_of_pair = torch.tensor([0] * 8 + [1] * 12 + [2] * 12)
-    return by_angles(x, axes[..., axis_of_pair] * SPEEDS)
+    places = position_ids.movedim(0, -1)[..., axis_of_pair]
+    return by_angles(x, places * SPEEDS)
 
 
 @HALL.shows(
@@ -70,13 +69,12 @@ def axes_in_blocks(x, position_ids):
     saw="Square images are right, all others are not.",
     where="huggingface/pytorch-image-models/pull/2541",
     also=("Meituan-AutoML/VisionLLaMA/issues/4",),
-    code="frequencies-not-as-expected",
+    code="axes-exchanged",
     mend=("width, height =", "height, width ="),
-    meant=Meant(AXIAL * (torch.arange(32) < 16), by_results=True),
+    meant=Meant(AXIAL, axis_of_pairs=(0,) * 16 + (1,) * 16),
 )
 def x_before_y(x, position_ids):
-    """Down one column; a grid made as x, y is read as height, width."""
-    still = torch.zeros_like(position_ids)
-    width, height = position_ids, still
-    axes = torch.stack([height] * 16 + [width] * 16, -1)
-    return by_angles(x, axes * AXIAL)
+    """Positions are height and width: (2, batch, seq_len)."""
+    width, height = position_ids  # a grid made as x, y
+    places = torch.stack([height] * 16 + [width] * 16, -1)
+    return by_angles(x, places * AXIAL)

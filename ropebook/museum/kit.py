@@ -54,14 +54,14 @@ class Meant:
         inv_freq: frequencies, rad/token; zeros for pairs that rest.
         layout: how its pairs lie.
         attention_factor: what cos and sin are multiplied by.
-        by_results: whether `diagnose` is to compare results with those of `rotate`, and not
-            numbers: where one axis of several moves, no number says which pairs are its own.
+        axis_of_pairs: which axis of a position turns each pair, where positions have several and
+            are `(axes, batch, seq_len)`.
     """
 
     inv_freq: Tensor = field(default_factory=lambda: SPEEDS)
     layout: str = "half"
     attention_factor: float = 1.0
-    by_results: bool = False
+    axis_of_pairs: tuple[int, ...] | None = None
 
     def rotate(self, x: Tensor, position_ids: Tensor) -> Tensor:
         """Return x rotated so."""
@@ -145,11 +145,12 @@ class Exhibit:
             rotation, options["decode"] = self.meant.rotate, rotation
         elif self.part == "both":
             options["decode"] = rotation
+        if self.meant.axis_of_pairs:
+            options["axes"] = max(self.meant.axis_of_pairs) + 1
         alone = diagnose(rotation, **options)
         if not alone.ok or self.code in alone.codes:
             return alone, False
-        meant = self.meant.rotate if self.meant.by_results else self.meant
-        return diagnose(rotation, expected=meant, **options), True
+        return diagnose(rotation, expected=self.meant, **options), True
 
 
 class Hall:

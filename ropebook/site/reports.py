@@ -1,7 +1,7 @@
 """Files of code on a page, each with what the command line says of it when the page is built.
 
 In Markdown, `{diagnosed} rope.py:rotate` with the file's text as its body; with `:report-only:` the
-file is not shown.
+file is not shown, and `:could-not-run:` says that it cannot be checked.
 """
 
 import subprocess
@@ -15,15 +15,16 @@ from docutils.parsers.rst import directives
 from sphinx.util.docutils import SphinxDirective
 
 
-def diagnosed(name: str, code: str) -> str:
+def diagnosed(name: str, code: str, *, could_not_run: bool = False) -> str:
     """Return the command that diagnoses a function of a file, and what it prints.
 
     Args:
         name: `rope.py:rotate`, the file and its function.
         code: the file's text.
+        could_not_run: whether it is shown because it cannot be checked.
 
     Raises:
-        ValueError: if the function cannot be checked.
+        ValueError: if the function cannot be checked, or can where it should not.
     """
     command = ["-m", "ropelib", "diagnose", name]
     with tempfile.TemporaryDirectory() as folder:
@@ -31,9 +32,11 @@ def diagnosed(name: str, code: str) -> str:
         done = subprocess.run(
             [sys.executable, *command], cwd=folder, capture_output=True, text=True, encoding="utf-8"
         )
-    if done.returncode not in (0, 1):
-        raise ValueError(f"{name} must be a function that can be diagnosed, got {done.stderr}")
-    return f"$ python {' '.join(command)}\n{done.stdout.rstrip()}"
+    said = done.stdout + done.stderr
+    if done.returncode not in ((2,) if could_not_run else (0, 1)):
+        which = "cannot" if could_not_run else "can"
+        raise ValueError(f"{name} must be a function that {which} be diagnosed, got {said}")
+    return f"$ python {' '.join(command)}\n{(said if could_not_run else done.stdout).rstrip()}"
 
 
 class Diagnosed(SphinxDirective):
@@ -41,13 +44,17 @@ class Diagnosed(SphinxDirective):
 
     required_arguments = 1
     has_content = True
-    option_spec: ClassVar = {"report-only": directives.flag}
+    option_spec: ClassVar = {
+        "report-only": directives.flag,
+        "could-not-run": directives.flag,
+    }
 
     def run(self) -> list[nodes.Node]:
         """Return the file and the report as blocks of code."""
         code = "\n".join(self.content)
         try:
-            said = diagnosed(self.arguments[0], code + "\n")
+            ends = "could-not-run" in self.options
+            said = diagnosed(self.arguments[0], code + "\n", could_not_run=ends)
         except ValueError as error:
             raise self.error(str(error)) from error
         blocks = [(said, "console")]

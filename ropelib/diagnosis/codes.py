@@ -181,23 +181,98 @@ CODES = {
 }
 
 
-def markdown() -> str:
-    """Return the table of all codes, as the book's page has it.
+UNMEASURED = ("call-raises", "call-hangs", "shape-not-kept", "not-finite", "device-not-kept")
+"""Codes of a rotation that could not be measured at all."""
+
+_GROUPS = {
+    "It cannot be measured": "call-raises call-hangs shape-not-kept not-finite device-not-kept "
+    "not-deterministic",
+    "No rotation at all": "adds-a-vector not-linear does-not-rotate norm-not-kept "
+    "factor-changes-midway not-pairwise",
+    "Pairs, their sine and cosine": "minus-sign-missing half-angles-on-interleaved-pairs "
+    "interleaved-angles-on-half-pairs angles-differ-within-pairs tables-half-width "
+    "last-pair-not-rotated sin-and-cos-swapped sine-is-zero sine-partly-zero rest-not-kept "
+    "sines-of-other-pairs",
+    "Frequencies": "exponents-from-a-half frequencies-unfilled base-beyond-sense angles-in-degrees "
+    "exponents-from-one inverted-ramp frequencies-in-bfloat16 frequencies-in-float16 "
+    "frequencies-in-tf32",
+    "Positions": "position-ids-ignored positions-restart off-by-one positions-shifted "
+    "turned-at-position-0 position-0-lost not-relative order-of-positions-ignored "
+    "repeated-positions-moved single-positions-wrong",
+    "Right at first, wrong past some length": "angles-drift frequencies-change-midway "
+    "positions-clamped positions-wrap-around positions-in-bfloat16 positions-in-float16 "
+    "positions-in-tf32 angles-in-bfloat16 angles-in-float16 table-grown-by-the-last-token "
+    "table-grown-by-the-first-row far-rows-wrong",
+    "Heads and widths": "heads-differ heads-mixed rotates-by-head takes-sequence-first "
+    "grouped-queries-wrong wrong-at-other-widths",
+    "Rows of a batch": "batch-rows-share-positions batch-rows-mixed packed-rows-wrong "
+    "one-token-rows-wrong row-of-one-ignored batch-taken-for-tokens many-rows-wrong",
+    "From call to call": "decode-restarts-at-zero decode-off-by-one decode-forgets-the-prompt "
+    "decode-differs cached-keys-keep-old-frequencies frequencies-stay-grown tables-stay-rounded "
+    "tables-of-an-earlier-call result-overwritten position-ids-overwritten",
+    "Fast paths and large calls": "half-precision-differs large-values-changed strides-ignored "
+    "strided-ids-misread tokens-mixed square-tables-transposed crowded-call-differs",
+    "Training": "gradient-rotates-forward gradient-wrong gradient-wrong-far "
+    "gradient-of-another-call gradient-overwrites-its-input training-forward-differs",
+    "q beside k": "q-not-rotated k-not-rotated q-rotated-twice k-rotated-twice "
+    "q-and-k-layouts-differ q-and-k-widths-differ q-and-k-dimensions-differ "
+    "q-and-k-orders-differ q-and-k-directions-differ q-and-k-frequencies-differ "
+    "q-and-k-axes-differ",
+    "Axes of an image": "axis-ignored axes-summed text-turned-otherwise axes-exchanged "
+    "axes-in-blocks axes-in-turn sections-not-as-expected",
+    "Right, and not what was expected": "layout-not-as-expected pairs-not-as-expected "
+    "direction-not-as-expected width-not-as-expected factor-not-as-expected scaling-missing "
+    "scaled-as-linear blend-not-as-expected base-not-as-expected exponents-not-as-expected "
+    "frequencies-not-as-expected results-not-as-expected attention-factor-missing "
+    "attention-factor-not-as-expected",
+    "Notes on pairs": "clockwise mixed-directions output-permuted unusual-pairs "
+    "fast-pairs-stand-still slow-pairs-stand-still trailing-dimensions middle-dimensions partial "
+    "takes-the-rotated-part several-axes axes-mixed xpos",
+    "Notes on frequencies": "frequencies-of-the-whole-head linearly-scaled slowest-pairs-first "
+    "not-geometric attention-factor frequencies-depend-on-length tables-in-low-precision "
+    "angles-in-float32",
+    "Notes on what it takes and returns": "table-ends dtype-changed bfloat16-refused "
+    "changes-its-input rows-refused contiguous-positions-only counts-itself strides-refused "
+    "grouped-queries-refused no-gradient",
+}
+
+
+def grouped() -> dict[str, list[str]]:
+    """Return all codes under the headings of the book's page.
+
+    A code that no heading names stands behind the one that comes before it in `CODES`.
 
     Example:
-        >>> print(markdown().splitlines()[0])
+        >>> grouped()["It cannot be measured"][0]
+        'call-raises'
+    """
+    groups = {title: codes.split() for title, codes in _GROUPS.items()}
+    where = {code: listed for listed in groups.values() for code in listed}
+    before = None
+    for code in CODES:
+        if code not in where:
+            where[code] = where[before]
+            where[code].insert(where[code].index(before) + 1, code)
+        before = code
+    return groups
+
+
+def markdown() -> str:
+    """Return the tables of all codes under their headings, as the book's page has them.
+
+    Example:
+        >>> print(markdown().splitlines()[2])
         | wrong | usual cause | mend |
     """
     lines = []
-    for severity in ("wrong", "note"):
+    for title, codes in grouped().items():
+        severity = CODES[codes[0]].severity
         head = (severity, "usual cause", "mend" if severity == "wrong" else "so")
-        lines += ["", _row(head), _row(("---",) * 3)] if lines else [_row(head), _row(("---",) * 3)]
-        lines += [
-            _row((f"`{name}` {code.sentence}", code.cause, code.fix))
-            for name, code in CODES.items()
-            if code.severity == severity
-        ]
-    return "\n".join(lines)
+        lines += ["", f"### {title}", "", _row(head), _row(("---",) * 3)]
+        for name in codes:
+            code = CODES[name]
+            lines.append(_row((f"`{name}` {code.sentence}", code.cause, code.fix)))
+    return "\n".join(lines[1:])
 
 
 def _row(cells: tuple[str, ...]) -> str:

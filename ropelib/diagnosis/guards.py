@@ -4,10 +4,15 @@ import contextlib
 import signal
 import threading
 import time
+import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
+import torch
+
+import ropelib.checks
 from ropelib.diagnosis.report import Finding
 
 LONGEST = 120.0  # seconds for one call: some are compiled in the first
@@ -80,7 +85,37 @@ UNMEASURED = {finding.code: finding for finding in _findings()}
 
 def finding_of(error: Unmeasured | Exit) -> Finding:
     """Return what is said of a rotation that could not be measured, in one sentence."""
-    return replace(UNMEASURED[error.code], sentence=" ".join(str(error).split()))
+    place = place_of(error.__cause__)
+    verb = "stopped" if error.code == "call-hangs" else "raised"
+    return replace(
+        UNMEASURED[error.code],
+        sentence=" ".join(str(error).split()),
+        evidence={f"{verb} at": place} if place else {},
+    )
+
+
+def place_of(error: BaseException | None) -> str:
+    """Return the last line of the rotation's own code that an error came through.
+
+    Example:
+        >>> place_of(KeyError("of no code"))
+        ''
+    """
+    while error is not None and isinstance(error.__cause__, BaseException):
+        error = error.__cause__
+    frames = traceback.extract_tb(error and error.__traceback__)
+    own = [frame for frame in frames if not _is_beneath(Path(frame.filename))]
+    if not own:
+        return ""
+    line = f": {own[-1].line}" if own[-1].line else ""
+    return f"{Path(own[-1].filename).name}, line {own[-1].lineno}{line}"
+
+
+def _is_beneath(path: Path) -> bool:
+    """Say whether a file is this package's, or that of what rotations stand on."""
+    return {"site-packages", "dist-packages"} & set(path.parts) != set() or any(
+        path.is_relative_to(Path(module.__file__).parent) for module in (torch, ropelib.checks)
+    )
 
 
 def within(seconds: float | None, call: Callable[..., Any], *args) -> Any:

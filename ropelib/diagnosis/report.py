@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields
 
 from torch import Tensor
 
-from ropelib.diagnosis.codes import CODES
+from ropelib.diagnosis.codes import CODES, UNMEASURED
 
 PAIRS_OF = {"interleaved": "(2i, 2i + 1)", "half": "(i, i + rotary_dim / 2)"}
 
@@ -51,8 +51,12 @@ class Finding:
     def _details(self) -> Iterator[tuple[str, str]]:
         if self.since is not None:
             yield "since position", str(self.since)
-        if self.evidence:
-            yield "measured", ", ".join(f"{k} {_number(v)}" for k, v in self.evidence.items())
+        measured = dict(self.evidence)
+        for name in ("raised at", "stopped at"):
+            if name in measured:
+                yield name, measured.pop(name)
+        if measured:
+            yield "measured", ", ".join(f"{k} {_number(v)}" for k, v in measured.items())
         if self.cause:
             yield "usual cause", self.cause
         if self.fix:
@@ -112,7 +116,7 @@ class Report:
         return {"ok": self.ok, **_for_json(named)}
 
     def __str__(self) -> str:
-        width = max(len(name) for name, _ in self._rows())
+        width = max((len(name) for name, _ in self._rows()), default=0)
         lines = [self._verdict(), *(f"  {name:{width}}  {text}" for name, text in self._rows())]
         return "\n".join([*lines, *map(str, self.findings)])
 
@@ -126,15 +130,20 @@ class Report:
             f'<td style="{line}">{_escape(text)}</td></tr>'
             for name, text in self._rows()
         )
+        table = (
+            f'<table style="border-collapse: collapse; margin: 0.5rem 0;"><tbody>{rows}</tbody>'
+            "</table>"
+        )
         return (
             f'<div class="rope-report" style="border-left: 4px solid {tone}; padding: 0.5rem '
             f'0.75rem; color: inherit; background: var(--rope-panel, transparent);">'
             f"<strong>{_escape(self._verdict())}</strong>"
-            f'<table style="border-collapse: collapse; margin: 0.5rem 0;"><tbody>{rows}</tbody>'
-            f"</table>{''.join(map(_finding_html, self.findings))}</div>"
+            f"{table if rows else ''}{''.join(map(_finding_html, self.findings))}</div>"
         )
 
     def _verdict(self) -> str:
+        if self.codes[:1] and self.codes[0] in UNMEASURED:
+            return f"This rotation could not be checked: {self.codes[0]}."
         if not self.ok:
             return f"This rotation is wrong: {self.codes[0]}."
         return "This rotation is right" + (", with notes." if self.findings else ".")
@@ -149,6 +158,8 @@ class Report:
             ("attention_factor", _number(self.attention_factor)),
             ("positions", self.positions and f"{self.probed} of 0 to {self.positions - 1} probed"),
         ]
+        if not any(text for _, text in rows):
+            return []  # nothing was measured, and what is found says why
         return [(name, text or "not measured") for name, text in rows]
 
 

@@ -26,6 +26,9 @@ def blocks(language):
 COMMANDS = re.findall(r"^\$ python -m ropelib (.*)$", "".join(blocks("console")), re.MULTILINE)
 (WORKFLOW,) = map(yaml.safe_load, blocks("yaml"))
 CELLS = blocks("python")
+DIAGNOSED = re.findall(
+    r"^```\{diagnosed\} (\S+)\n((?::\S+:\n)*)(.*?)^```", PAGE, re.MULTILINE | re.DOTALL
+)
 
 ROPE = """
 from ropelib import apply_rotary, cos_sin, inv_freq
@@ -131,8 +134,8 @@ def test_the_choices_lead_to_the_sections_of_the_page():
 
 
 def test_reports_of_the_page_are_what_the_command_prints(folder, capsys):
-    shown = re.findall(r"^```\{diagnosed\} (\S+)\n(?::\S+:\n)?(.*?)^```", PAGE, re.M | re.DOTALL)
     verdicts = []
+    shown = [(name, code) for name, options, code in DIAGNOSED if "could-not" not in options]
     for name, code in shown:
         (folder / "rope.py").write_text(code)
         status, said = run(f"diagnose {name}", capsys)
@@ -146,8 +149,30 @@ def test_reports_of_the_page_are_what_the_command_prints(folder, capsys):
     assert line.partition("=")[2].strip() in CODES["interleaved-angles-on-half-pairs"].fix
 
 
+def test_each_way_to_fail_is_shown_as_it_is_said(folder, capsys):
+    heads = []
+    for name, options, code in DIAGNOSED:
+        if "could-not-run" not in options:
+            continue
+        report = diagnosed(name, code, could_not_run=True).splitlines()
+        assert report[0] == f"$ python -m ropelib diagnose {name}"
+        assert report[1].startswith("This rotation could not be checked") and report[1][:27] in PAGE
+        heads.append(report[2:])
+        if "string_at" not in code:  # that would end this process
+            (folder / "rope.py").write_text(code)
+            status, said = run(f"diagnose {name}", capsys)
+            assert (status, said.err.splitlines()) == (2, report[1:])
+    raises, absent, crash = heads
+    line = '    return x * tables["cos"][position_ids]'
+    assert raises[1] == f"       raised at: rope.py, line 7: {line.strip()}"
+    assert absent == ["  rotation  rope.py:rotary", "  why       module rope.py has no rotary"]
+    assert crash[1].startswith("  why       the process crashed with SIGSEGV: ")
+    with pytest.raises(ValueError, match=r"rope\.py:rotate must be a function that cannot"):
+        diagnosed("rope.py:rotate", ROPE, could_not_run=True)
+
+
 def test_a_page_shows_no_report_of_what_cannot_be_checked():
-    with pytest.raises(ValueError, match=r"rope\.py:absent must be .* has no absent"):
+    with pytest.raises(ValueError, match=r"(?s)rope\.py:absent must be .* has no absent"):
         diagnosed("rope.py:absent", "")
 
 

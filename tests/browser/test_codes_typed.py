@@ -1,5 +1,7 @@
 """The tables of codes: filtered by what is typed, and a link leads to its row."""
 
+import re
+
 import pytest
 import small_book
 from browser import FRAMES, PHONE, WIDE, accessibility_faults, open_page
@@ -8,7 +10,7 @@ from myst_parser.docutils_ import Parser
 from playwright.sync_api import expect
 
 from ropebook.site.codes import address, name_rows
-from ropelib.diagnosis.codes import CODES, markdown
+from ropelib.diagnosis.codes import CODES, grouped, markdown
 
 
 def test_each_row_of_the_table_has_the_id_of_its_code():
@@ -19,7 +21,8 @@ def test_each_row_of_the_table_has_the_id_of_its_code():
     ids = [
         name for row in doctree.findall(lambda node: node.tagname == "row") for name in row["ids"]
     ]
-    assert ids == [address(code).partition("#")[2] for code in CODES]
+    told = [code for codes in grouped().values() for code in codes]
+    assert ids == [address(code).partition("#")[2] for code in told]
     assert ids[0] == f"codes-{next(iter(CODES))}"
 
 
@@ -45,11 +48,13 @@ def test_codes_are_filtered_by_what_is_typed(page):
     box = page.get_by_role("searchbox", name="Filter these codes")
     expect(rows).to_have_count(len(CODES))
     expect(said).to_have_text("")
+    headings = page.locator("#every-code h3").filter(visible=True)
     for typed in ("off-by-one", "Off by  one ", "counted from 1, OR taken"):
         box.fill(typed)
         expect(rows.locator("code").first).to_have_text("off-by-one")
         expect(rows).to_have_count(1)
         expect(said).to_have_text(f"1 of {len(CODES)} codes")
+        expect(headings).to_have_text([re.compile("^Positions")])
     notes = [code for code, one in CODES.items() if one.severity == "note"]
     box.fill(f"{notes[0]} {CODES[notes[0]].cause}")
     expect(page.locator("#every-code table:visible")).to_have_count(1)

@@ -134,12 +134,23 @@ def test_decoding_can_be_another_function(run):
         (["rotations:right", "--layer-type", "sliding_attention"], "--expected, which is missing"),
     ],
 )
-def test_what_cannot_run_exits_with_2_and_says_why_in_one_line(run, arguments, message):
+def test_what_cannot_run_exits_with_2_and_says_why_in_a_report(run, arguments, message):
     result = run("diagnose", *arguments)
     assert (result.returncode, result.stdout) == (2, "")
-    assert result.stderr.startswith("python -m ropelib diagnose: ")
-    assert message in result.stderr and result.stderr.count("\n") == 1
-    assert result.stderr[:-1].isprintable()
+    head, *rest = result.stderr.splitlines()
+    assert head.startswith("This rotation could not be checked")
+    assert sum(message in line for line in rest) == 1 and 2 <= len(rest) <= 4
+    assert all(line.isprintable() for line in rest)
+
+
+def test_a_report_says_which_line_of_the_rotation_raised(run):
+    said = run("diagnose", "rotations:raises").stderr.splitlines()
+    assert said[0] == "This rotation could not be checked: call-raises."
+    number = ROTATIONS.splitlines().index('    raise KeyError("cos_cached")') + 1
+    assert said[2] == f'       raised at: rotations.py, line {number}: raise KeyError("cos_cached")'
+    assert said[3].startswith("       usual cause: ") and said[4].startswith(
+        "       mend: Adapt it"
+    )
 
 
 def test_a_report_is_safe_to_print(run):
@@ -364,7 +375,8 @@ def test_a_module_that_exits_does_not_decide_the_status(
     finally:
         sys.modules.pop("exits", None)
     told = capsys.readouterr()
-    assert told.out == "" and message in told.err and told.err.count("\n") == 1
+    assert told.out == "" and told.err.startswith("This rotation could not be checked")
+    assert message in told.err and "Traceback" not in told.err
 
 
 @pytest.mark.parametrize("source", ["raise KeyboardInterrupt", "def rotate(x, ids): {}"])

@@ -58,7 +58,8 @@ def test_of_what_cannot_be_measured_one_sentence_is_reported(rotate, code, messa
     assert (report.codes, report.ok) == ((code,), False)
     (finding,) = report.findings
     assert message in finding.sentence and "\n" not in finding.sentence and finding.cause
-    assert "not measured" in str(report) and report._repr_html_()
+    assert str(report).startswith(f"This rotation could not be checked: {code}.\nwrong  {code}: ")
+    assert "<table" not in report._repr_html_()
 
 
 class Everything(BaseException):

@@ -12,7 +12,7 @@ from exhibits import EXHIBITS, PLAIN, YARN_FACTOR, plain, yarn
 
 from ropelib import diagnosis
 from ropelib.diagnosis import diagnose
-from ropelib.diagnosis.codes import CODES, markdown
+from ropelib.diagnosis.codes import CODES, grouped, markdown
 
 RIGHT = [e for e in EXHIBITS if e.code is None]
 
@@ -275,3 +275,21 @@ def test_every_code_is_in_the_table_and_the_table_on_its_page():
         assert re.fullmatch(r"[A-Z].*\.", code.fix)
     page = Path(__file__).parents[2] / "book/library/diagnosis.md"
     assert markdown() in page.read_text("utf-8")
+
+
+def test_a_heading_has_bugs_or_notes_and_each_code_stands_under_one(monkeypatch):
+    told = [code for codes in grouped().values() for code in codes]
+    assert sorted(told) == sorted(CODES)
+    for codes in grouped().values():
+        assert len({CODES[code].severity for code in codes}) == 1
+    assert "\n\n### Positions\n\n| wrong |" in markdown()
+    for severity, beside in (("wrong", "off-by-one"), ("note", "partial")):  # one more of each
+        more = {}
+        for code, one in CODES.items():
+            more[code] = one
+            if code == beside:
+                more[f"new-{severity}"] = one
+        monkeypatch.setattr("ropelib.diagnosis.codes.CODES", more)
+        (where,) = (codes for codes in grouped().values() if f"new-{severity}" in codes)
+        assert where[where.index(f"new-{severity}") - 1] == beside
+        monkeypatch.undo()

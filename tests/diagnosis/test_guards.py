@@ -9,9 +9,11 @@ import threading
 import time
 
 import pytest
+import torch
 from exhibits import plain
 
 from ropelib.diagnosis import diagnose
+from ropelib.diagnosis.apart import how_it_ended
 from ropelib.diagnosis.guards import Overdue, giving_up, within
 
 needs_alarm = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no alarm on Windows")
@@ -129,7 +131,8 @@ def test_the_command_ends_even_where_code_outside_of_python_is_stuck(tmp_path, a
         told = json.loads(done.stdout)
         assert (told["status"], told["error"], told["report"]) == ("could-not-run", said, None)
     else:
-        assert done.stderr == f"python -m ropelib diagnose: {said}\n" and done.stdout == ""
+        told = "This rotation could not be checked.\n  rotation  stuck:rotate\n  why       "
+        assert done.stderr == f"{told}{said}\n" and done.stdout == ""
 
 
 def test_nobody_gives_up_on_what_comes_back():
@@ -137,3 +140,108 @@ def test_nobody_gives_up_on_what_comes_back():
     with giving_up(lambda: ended.append(True)):
         assert within(100, lambda: 3) == 3
     assert ended == []
+
+
+ENDS = """
+import ctypes, os, signal, sys, time
+from pathlib import Path
+
+from ropelib import apply_rotary, cos_sin, inv_freq
+
+def crashes(x, position_ids):
+    ctypes.string_at(0)
+
+def leaves(x, position_ids):
+    os._exit(0)
+
+def is_killed(x, position_ids):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+def waits(x, position_ids):
+    Path("waiting").touch()
+    time.sleep(1000)
+
+def speaks(x, position_ids):
+    os.system("echo from another process")
+    return apply_rotary(x, *cos_sin(position_ids, inv_freq(64)), layout="half")
+"""
+needs_signals = pytest.mark.skipif(sys.platform == "win32", reason="processes there end otherwise")
+
+
+@pytest.fixture
+def command(tmp_path):
+    """Start the command line for a function of `ENDS`."""
+    (tmp_path / "ends.py").write_text(ENDS)
+
+    def start(name, *options):
+        return subprocess.Popen(
+            [sys.executable, "-m", "ropelib", "diagnose", f"ends:{name}", *options],
+            cwd=tmp_path,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    return start
+
+
+@needs_signals
+@pytest.mark.parametrize(
+    ("name", "how"),
+    [
+        ("crashes", "the process crashed with SIGSEGV: code outside of Python touched memory"),
+        ("leaves", "the process ended itself with status 0 before there was a report"),
+    ],
+)
+def test_a_rotation_that_ends_the_process_leaves_one_object(command, name, how):
+    done = command(name, "--json")
+    told = json.loads(done.communicate()[0])
+    assert (done.returncode, told["status"], told["report"]) == (2, "could-not-run", None)
+    assert told["rotation"] == f"ends:{name}" and told["error"].startswith(how)
+
+
+@needs_signals
+def test_a_rotation_that_is_killed_is_reported_in_words(command):
+    done = command("is_killed")
+    out, said = done.communicate()
+    assert (done.returncode, out) == (2, "")
+    assert said == (
+        "This rotation could not be checked.\n  rotation  ends:is_killed\n  why       the process "
+        "was ended from outside with SIGKILL, as it is where memory runs out\n"
+    )
+
+
+@needs_signals
+def test_who_ends_the_command_ends_the_rotation_too(command, tmp_path):
+    done = command("waits", "--json")
+    while not (tmp_path / "waiting").exists():
+        assert done.poll() is None
+        time.sleep(0.05)
+    done.send_signal(signal.SIGTERM)
+    told = json.loads(done.communicate()[0])  # both have closed their ends of it
+    assert done.returncode == 2 and told["error"].endswith("ended from outside with SIGTERM")
+
+
+def test_what_other_processes_print_does_not_stand_before_the_object(command):
+    done = command("speaks", "--json", "--max-position", "64")
+    out, said = done.communicate()
+    assert (done.returncode, json.loads(out)["status"]) == (0, "right")
+    assert "from another process" in said
+
+
+def test_how_a_process_ended_is_said_in_words():
+    assert how_it_ended(3) == "the process ended itself with status 3 before there was a report"
+    assert "status 0xc0000005: code outside" in how_it_ended(0xC0000005)
+    for number in (signal.SIGABRT, signal.SIGFPE, signal.SIGILL):
+        assert f"crashed with {number.name}: code" in how_it_ended(-number)
+    assert how_it_ended(-signal.SIGTERM) == "the process was ended from outside with SIGTERM"
+
+
+def test_the_line_that_is_told_is_of_the_rotation_and_not_of_what_it_stands_on():
+    def rotate(x, ids):
+        return torch.cat([x, 3])  # no tensor
+
+    (finding,) = diagnose(rotate).findings
+    place = finding.evidence["raised at"]
+    assert place.startswith("test_guards.py, line ") and "torch.cat([x, 3])" in place
+    assert diagnose(lambda x, ids: x[..., :8]).findings[0].evidence == {}

@@ -60,8 +60,10 @@ def right(x, positions, meant):
     """The rotation that was meant, of each pair as a complex number."""
     x, speeds = x.double().numpy(), meant.inv_freq.numpy()
     turned, n = x.copy(), len(speeds)
-    at = np.broadcast_to(positions.numpy(), (len(x), x.shape[2]))
-    for i, speed in enumerate(speeds):
+    axes = meant.axis_of_pairs or (0,) * n
+    for i, (axis, speed) in enumerate(zip(axes, speeds, strict=True)):
+        own = positions[axis] if meant.axis_of_pairs else positions
+        at = np.broadcast_to(own.numpy(), (len(x), x.shape[2]))
         a, b = (2 * i, 2 * i + 1) if meant.layout == "interleaved" else (i, i + n)
         pair = (x[..., a] + 1j * x[..., b]) * np.exp(1j * speed * at)[:, None]
         turned[..., a], turned[..., b] = pair.real, pair.imag
@@ -74,6 +76,9 @@ def right(x, positions, meant):
 def test_what_is_mended_is_what_was_meant(exhibit, positions):
     torch.manual_seed(0)
     x = torch.randn(2, 3, positions.shape[-1], exhibit.options.get("head_dim", 64))
+    if exhibit.meant.axis_of_pairs:  # another place on each axis
+        count = max(exhibit.meant.axis_of_pairs) + 1
+        positions = torch.stack([positions.expand(2, -1) * (1 + axis) for axis in range(count)])
     for side in exhibit.sides(exhibit.mended()):
         torch.testing.assert_close(
             side(x, positions).double(), right(x, positions, exhibit.meant), rtol=0, atol=1e-4
@@ -109,3 +114,20 @@ def test_frequencies_are_said_to_agree_where_they_do():
         found, meant = (f[f != 0] for f in (report.inv_freq, exhibit.meant.inv_freq))
         agree = torch.allclose(found, meant, rtol=1e-4, atol=0)
         assert ("Frequencies alone do not show it" in report.findings[0].sentence) == agree, name
+
+
+def test_what_is_wrong_with_axes_is_named_by_its_own_word():
+    """Text, whose axes agree, is turned rightly by all of them: along an axis it shows."""
+    several = [exhibit for exhibit in HALLS["images"].exhibits if exhibit.meant.axis_of_pairs]
+    assert {exhibit.code for exhibit in several} == {
+        *("axes-in-turn", "axes-in-blocks", "axes-exchanged")
+    }
+    for exhibit in several:
+        count = max(exhibit.meant.axis_of_pairs) + 1
+        torch.manual_seed(0)
+        x, ids = torch.randn(1, 1, 6, 64), torch.arange(6)[None]
+        text = ids.expand(count, 1, 6)
+        along = text * (torch.arange(count) == 1)[:, None, None]
+        for positions, agree in ((text, True), (along, False)):
+            wrong = exhibit.wrong()(x, positions).double()
+            assert torch.allclose(wrong, right(x, positions, exhibit.meant), atol=1e-4) == agree
