@@ -10,6 +10,7 @@ from transformers.models.llama.modeling_llama import apply_rotary_pos_emb
 
 from ropebook.experiments import speed
 from ropebook.experiments.speed import Run
+from ropebook.widgets.memory_passes.widget import CLOCKS, WAYS, expected_of
 from ropelib import (
     RotaryEmbedding,
     apply_rotary,
@@ -22,6 +23,12 @@ from ropelib import (
 
 USUAL, COMPLEX = ("transformers", "half"), ("complex product", "interleaved")
 KERNEL = ("ropelib native out=", "half")
+CLOCKED = {
+    "clone": ("clone", None),
+    "steps": USUAL,
+    "fused": ("ropelib native", "half"),
+    "in_place": ("ropelib native in place", "half"),
+}
 DRAWN_KERNELS = KERNEL, ("onnxruntime", "half")
 
 
@@ -103,6 +110,22 @@ def test_fresh_memory_makes_even_a_clone_some_copies_long(fresh, kept):
     assert copies(fresh, "clone") > 2
     assert copies(fresh, "clone") > 1.5 * copies(kept, "clone")
     assert copies(fresh, *USUAL) > 1.5 * copies(kept, *USUAL)
+
+
+def test_half_the_passes_and_what_a_clone_pays_for_new_memory_roughly_foretell_both_clocks(
+    fresh, kept
+):
+    price = copies(fresh, "clone") - copies(kept, "clone")
+    for run, paid in ((kept, 0.0), (fresh, price)):
+        for way, steps in WAYS.items():
+            assert 0.75 < copies(run, *CLOCKED[way]) / expected_of(steps, paid) < 1.3
+    assert copies(fresh, *USUAL) / expected_of(WAYS["steps"]) > 2, "passes alone do not"
+
+
+@pytest.mark.parametrize("way", CLOCKED)
+def test_the_picture_has_about_these_clocks_where_it_is_given_none(fresh, kept, way):
+    recorded = [copies(run, *CLOCKED[way]) for run in (kept, fresh)]
+    assert CLOCKS[way] == pytest.approx(recorded, rel=0.1)
 
 
 def test_fusing_helps_and_so_does_seating_pairs_together(prefill):

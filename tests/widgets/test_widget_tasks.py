@@ -51,7 +51,10 @@ MOVES = {
 
 
 def starts():
-    """The traits with which a chapter shows each task: `ScoreBuilder(pairs=1, task="...")`."""
+    """The traits with which a chapter shows each task: `ScoreBuilder(pairs=1, task="...")`.
+
+    But for those that the chapter computes.
+    """
     found = {name: {} for name in TASKS}
     for notebook in sorted((ROOT / "book").glob("*/*.ipynb")):
         for cell in json.loads(notebook.read_text("utf-8"))["cells"]:
@@ -61,7 +64,11 @@ def starts():
                 for call in calls:
                     given = {one.arg: one.value for one in call.keywords}
                     if "task" in given:
-                        traits = {name: ast.literal_eval(node) for name, node in given.items()}
+                        traits = {
+                            name: ast.literal_eval(node)
+                            for name, node in given.items()
+                            if not any(isinstance(part, ast.Name) for part in ast.walk(node))
+                        }
                         found[traits.pop("task")] = traits
     return found
 

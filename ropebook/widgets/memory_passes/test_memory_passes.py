@@ -1,6 +1,8 @@
 """The counted passes: against PyTorch, which is asked what each step reads and writes."""
 
 import json
+import math
+import re
 
 import pytest
 import torch
@@ -15,7 +17,14 @@ from refusals import assert_refused
 
 from ropebook.exercises import check
 from ropebook.widgets import MemoryPasses
-from ropebook.widgets.memory_passes.widget import SIZES, WAYS, new_memory_of, passes_of
+from ropebook.widgets.memory_passes.widget import (
+    CLOCKS,
+    SIZES,
+    WAYS,
+    expected_of,
+    new_memory_of,
+    passes_of,
+)
 from ropelib import apply_rotary, cos_sin, inv_freq
 
 
@@ -84,6 +93,35 @@ def test_sums_grow_line_by_line(step, passes, new):
     assert (memory.passes, memory.new_memory) == (passes, new)
 
 
+def test_half_the_passes_are_expected_and_a_price_for_what_is_new():
+    assert [expected_of(steps) for steps in WAYS.values()] == [5, 1, 1]
+    assert [expected_of(steps, 2.0) for steps in WAYS.values()] == [14, 3, 1]
+
+
+def test_new_memory_costs_what_a_clone_took_longer():
+    memory = MemoryPasses(step=5, clocks=CLOCKS | {"clone": [1.5, 3.5]})
+    assert (memory.page_price, memory.counted["steps"]) == (0, 5)
+    memory.fresh = True
+    assert memory.page_price == 2 and memory.counted == {"steps": 14, "fused": 3, "in_place": 1}
+    memory.clocks = CLOCKS | {"clone": [1.5, 1.4]}
+    assert memory.counted["steps"] == 5, "no discount"
+
+
+def test_a_way_has_its_recorded_time_once_it_is_done():
+    memory = MemoryPasses(step=4, fresh=True)
+    assert math.isnan(memory.recorded["steps"]) and memory.recorded["fused"] == CLOCKS["fused"][1]
+    memory.set_trait("step", 5)
+    assert memory.recorded["steps"] == CLOCKS["steps"][1]
+    memory.fresh = False
+    assert memory.recorded["steps"] == CLOCKS["steps"][0]
+
+
+@pytest.mark.parametrize("pair", [None, [1.0], [1.0, 0.0], [1.0, math.nan], [1.0, "2"], 3.0])
+def test_clocks_without_two_times_for_each_way_are_refused(pair):
+    message = r"clocks must give two positive numbers for fused, got "
+    assert_refused(MemoryPasses, "clocks", CLOCKS | {"fused": pair}, message)
+
+
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [
@@ -100,11 +138,13 @@ def test_it_refuses(name, value, message):
 
 
 def answers(inputs):
-    memory = MemoryPasses(way=inputs["way"], step=int(inputs["step"]))
-    return {"passes": memory.passes, "new_memory": memory.new_memory}
+    memory = MemoryPasses(**inputs)
+    clocks = {f"counted_{way}": copies for way, copies in memory.counted.items()}
+    clocks |= {f"recorded_{way}": copies for way, copies in memory.recorded.items()}
+    return {"passes": memory.passes, "new_memory": memory.new_memory, **clocks}
 
 
-ORACLE = Oracle(answers, held=("way", "step"))
+ORACLE = Oracle(answers, held=("way", "step", "fresh", "clocks"))
 
 # ---- what it does when it is moved ----
 
@@ -118,6 +158,29 @@ def keep_answer(widget, value):
     widget.still()
 
 
+def told(widget):
+    """The names of readouts that have a number."""
+    return {name for name, ((value, _),) in widget.reports().items() if not math.isnan(value)}
+
+
+def bar_of(widget, way):
+    """How far the bar of a way reaches on the page, in pixels."""
+    bars = widget.host.locator(".rope-passes > .rope-passes-clocks .rope-passes-clock").nth(
+        list(WAYS).index(way)
+    )
+    return bars.evaluate(
+        """(bar) => Math.max(...[...bar.querySelectorAll("g g rect")].map((part) =>
+          Number(part.getAttribute("x")) + Number(part.getAttribute("width"))))"""
+    )
+
+
+def outlines(widget):
+    """How wide the outline of each way is: 0 where all of it is not told."""
+    return widget.host.locator(
+        ".rope-passes > .rope-passes-clocks .rope-passes-whole"
+    ).evaluate_all("(all) => all.map((node) => Number(node.getAttribute('width')))")
+
+
 def test_the_box_that_it_waits_for_asks_for_its_passes():
     assert check(ASKED, passes_of(WAYS["steps"]))
 
@@ -125,7 +188,8 @@ def test_the_box_that_it_waits_for_asks_for_its_passes():
 @pytest.mark.parametrize("way", WAYS)
 def test_each_state_reports_its_sums_once_the_box_is_answered(on_scratch, way):
     for step in range(len(WAYS[way]) + 1):
-        widget = on_scratch("memory_passes", traits={"way": way, "step": step})
+        fresh = step % 2 == 1
+        widget = on_scratch("memory_passes", traits={"way": way, "step": step, "fresh": fresh})
         keep_answer(widget, ANSWERED)
         assert wrong_readouts(widget, held_by(widget)) == []
 
@@ -133,12 +197,19 @@ def test_each_state_reports_its_sums_once_the_box_is_answered(on_scratch, way):
 def test_until_the_box_is_answered_the_last_lines_are_not_summed(on_scratch):
     widget = on_scratch("memory_passes", traits={"step": 3})
     passes = widget.host.locator("[data-report=passes]")
-    assert passes.text_content() == "5"
-    widget.control("on").click()
+    counted = widget.host.locator("[data-report=counted_steps]")
+    assert (passes.text_content(), counted.text_content()) == ("5", "2.5")
+    longest = bar_of(widget, "steps")
+    for _ in range(2):
+        widget.control("on").click()
+        widget.still()
+        assert (passes.text_content(), counted.text_content()) == ("?", "?")
+        assert bar_of(widget, "steps") == longest and not outlines(widget)[0]
+        assert "recorded_steps" not in told(widget)
+    widget.control("back").click()
     widget.still()
-    assert passes.text_content() == "?"
-    drawn = widget.host.locator("svg").text_content()
-    assert "reads ?" in drawn and "How many passes" in widget.host.text_content()
+    picture = widget.host.locator("svg[role=img]")
+    assert "reads ?" in picture.text_content() and "How many passes" in widget.host.text_content()
     event = "new CustomEvent('rope-mark', { bubbles: true, detail: { name, value: ['10'] } })"
     widget.page.evaluate(
         f"""(name) => {{
@@ -148,7 +219,66 @@ def test_until_the_box_is_answered_the_last_lines_are_not_summed(on_scratch):
         ASKED,
     )
     widget.still()
-    assert passes.text_content() == "7" and "?" not in widget.host.locator("svg").text_content()
+    assert passes.text_content() == "7" and "?" not in picture.text_content()
+    assert counted.text_content() == "3.5" and bar_of(widget, "steps") > longest
+    assert outlines(widget)[0] > bar_of(widget, "steps")
+
+
+def test_bars_grow_line_by_line_on_one_scale(on_scratch):
+    widget = on_scratch("memory_passes", traits={"step": 0})
+    keep_answer(widget, ANSWERED)
+    seen = []
+    for step in range(len(WAYS["steps"]) + 1):
+        seen.append([bar_of(widget, way) for way in WAYS])
+        copy = seen[1][1] if step else 1
+        wanted = [expected_of(WAYS[way][:step]) * copy for way in WAYS]
+        assert seen[-1] == pytest.approx(wanted, abs=0.05)
+        if step < len(WAYS["steps"]):
+            widget.control("on").click()
+            widget.still()
+    widget.control("fresh").click()
+    widget.still()
+    price = CLOCKS["clone"][1] - CLOCKS["clone"][0]
+    wanted = [expected_of(steps, price) * copy for steps in WAYS.values()]
+    assert [bar_of(widget, way) for way in WAYS] == pytest.approx(wanted, abs=0.05)
+
+
+def test_fresh_memory_is_told_in_the_sentence(on_scratch):
+    widget = on_scratch("memory_passes", traits={"step": 5, "fresh": True})
+    keep_answer(widget, ANSWERED)
+    said = widget.host.locator(".rope-lesson")
+    assert "Pages for 4½ x: 11.7 copies more." in said.text_content()
+    for way, sentence in [("fused", "Pages for y: 2.6 copies"), ("in place", "No page is new.")]:
+        widget.host.get_by_role("radio", name=way, exact=True).click()
+        widget.still()
+        assert sentence in said.text_content()
+    widget.control("fresh").click()
+    widget.still()
+    assert "page" not in said.text_content()
+
+
+def test_paper_has_all_lines_and_the_clocks_at_their_ends(on_scratch):
+    widget = on_scratch("memory_passes")
+    paper = widget.host.locator(".rope-passes-paper")
+    assert not paper.is_visible()
+    widget.page.emulate_media(media="print")
+    assert (
+        not widget.host.locator("svg[role=img], .rope-lesson, button, input")
+        .filter(visible=True)
+        .count()
+    )
+    text = paper.inner_text()
+    places = [text.index(step.code) for steps in WAYS.values() for step in steps]
+    assert places == sorted(places)
+    numbers = paper.locator(".rope-passes-lines > :nth-child(5n)").all_inner_texts()
+    assert numbers == ["passes", "2", "3", "5", "7", "10", "2", "2"]
+    ends = paper.locator(".rope-passes-clocks").all_inner_texts()
+    price = CLOCKS["clone"][1] - CLOCKS["clone"][0]
+    for fresh, end in enumerate(ends):
+        expected = [expected_of(steps, price * fresh) for steps in WAYS.values()]
+        pairs = zip(expected, [CLOCKS[way][fresh] for way in WAYS], strict=True)
+        assert re.findall(r"\d+\.\d", end) == [f"{one:.1f}" for pair in pairs for one in pair]
+    assert len(ends) == 2
 
 
 def test_arrow_keys_go_through_the_lines(on_scratch):
@@ -186,7 +316,7 @@ def test_play_carries_out_all_lines_and_nothing_plays_by_itself(on_scratch):
 def test_on_a_phone_it_is_seen_as_a_whole(on_scratch):
     traits = {"task": "two passes and nothing new"}
     widget = on_scratch("memory_passes", (390, 844), traits=traits)
-    assert widget.host.bounding_box()["height"] <= 520
+    assert widget.host.bounding_box()["height"] <= 720
     heights = widget.host.locator("button").evaluate_all(
         "(all) => all.map((node) => node.getBoundingClientRect().height)"
     )

@@ -4,7 +4,9 @@ import { clamp } from "../kit/math.js";
 import { recall } from "../kit/marks.js";
 import { mount } from "../kit/mount.js";
 import { easing } from "../kit/motion.js";
-import { fill } from "../kit/text.js";
+import { fill, formatNumber } from "../kit/text.js";
+import { bytesOf, clockTable, newOf, priceOf, race, TOLD_LINES } from "./clock.js";
+import { paperOf } from "./paper.js";
 
 const WORDS = {
   en: {
@@ -21,6 +23,14 @@ const WORDS = {
     passes: "passes",
     fresh: "new memory, in x",
     hidden: "?",
+    fresh_memory: "fresh memory, new from the system",
+    kept_memory: "memory kept",
+    clocks: "The time of each way, in copies",
+    copies: "copies:",
+    kinds: { read: "read", written: "written", pages: "pages" },
+    counted: "counted",
+    recorded: "◆ clock",
+    columns: ["", "", "reads", "writes", "passes"],
     half: "half of {name}",
     and: " and ",
     lessons: {
@@ -31,11 +41,14 @@ const WORDS = {
       fused: "Each pair is read, turned in the processor, written to y: <b>{passes}</b> passes.",
       in_place: "Each pair is read, turned and put back over x: <b>{passes}</b> passes.",
     },
+    pages: " Pages for {what}: <b>{more}</b> copies more.",
+    no_pages: " No page is new.",
+    size: "{size} x",
   },
 };
 
-// Until the box that asks for all passes is answered, those of the lines after these are not told.
-const TOLD_LINES = 3;
+// The way whose passes a box asks for.
+const ASKED_WAY = "steps";
 const ROWS = ["x", "a", "n", "r", "b", "y"];
 const LINE_SECONDS = 1.2;
 const ROOM = { pitch: 23, strip: 17, narrow: 48, wide: 24, name: 18, processor: 62, bus: 74, lines: 210, code: 24 };
@@ -47,20 +60,20 @@ export function placeOf(name, sizes) {
 }
 
 // What follows from a state: the lines done or under way, their sums, and how far the last one is.
-export function survey({ way, step, ways, sizes, answered }) {
+export function survey({ way, step, fresh, ways, sizes, clocks, answered }) {
   const lines = ways[way];
   const at = clamp(step, 0, lines.length);
   const now = Math.max(0, Math.ceil(at - 1e-9));
   const done = lines.slice(0, now);
-  const bytes = (names) => names.reduce((sum, name) => sum + sizes[name], 0);
-  const born = done.filter(({ reads, writes }) => !reads.includes(writes)).map(({ writes }) => writes);
+  const born = done.filter((line) => newOf(line, sizes)).map(({ writes }) => writes);
   return {
     ...{ lines, now, born, line: lines[now - 1] ?? null },
     part: now === 0 ? 1 : at - (now - 1),
     last: now === lines.length,
-    passes: done.reduce((sum, { reads, writes }) => sum + bytes([...reads, writes]), 0),
-    new_memory: bytes(born),
-    told: answered || way !== "steps" || now <= TOLD_LINES,
+    passes: done.reduce((sum, { reads, writes }) => sum + bytesOf([...reads, writes], sizes), 0),
+    new_memory: bytesOf(born, sizes),
+    told: answered || way !== ASKED_WAY || now <= TOLD_LINES,
+    clock: race({ ways, step, sizes, clocks, fresh, asked: answered ? null : ASKED_WAY }),
   };
 }
 
@@ -69,6 +82,10 @@ export function lessonKind({ way, now, last, told }) {
   if (way !== "steps") return way;
   if (!told) return "asked";
   return last ? "done" : "step";
+}
+
+export function inCopies(copies) {
+  return formatNumber(copies, 1);
 }
 
 // 2.5 -> "2½"
@@ -202,9 +219,8 @@ function memoryPicture(words, sizes) {
   return { node: picture, draw };
 }
 
-function build({ words, model, state, set, play, redraw, lesson, chooser, buttons, show }) {
-  const { ways, sizes } = { ways: model.get("ways"), sizes: model.get("sizes") };
-  const asked = model.get("asked");
+function build({ words, model, state, set, play, redraw, lesson, chooser, toggles, buttons, show }) {
+  const [ways, sizes, clocks, asked] = ["ways", "sizes", "clocks", "asked"].map((name) => model.get(name));
   const memory = memoryPicture(words, sizes);
   const pictureBox = div("rope-picture rope-passes-picture", memory.node);
   const whole = () => ({ ...state(), ways });
@@ -228,23 +244,44 @@ function build({ words, model, state, set, play, redraw, lesson, chooser, button
   document.addEventListener("rope-mark", heard);
   const number = (name, text) => html("span", {}, text, " ", html("b", {}, name));
   const passes = show("passes", (now) => (now.told ? [now.passes, inHalves(now.passes)] : [Number.NaN, words.hidden]));
-  const fresh = show("new_memory", undefined, { format: inHalves });
+  const born = show("new_memory", undefined, { format: inHalves });
+  const onClock = (way) => [
+    show(`counted_${way}`, ({ clock }) => {
+      const { counted } = clock.bars[way];
+      return counted === null ? [Number.NaN, words.hidden] : [counted, inCopies(counted)];
+    }),
+    show(`recorded_${way}`, ({ clock }) => clock.bars[way].recorded ?? Number.NaN, { format: inCopies }),
+  ];
+  const clockRows = clockTable(words, Object.keys(words.ways), onClock);
+  setAttributes(clockRows.node, { role: "group", "aria-label": words.clocks });
+  // What the pages of the line cost, and once all lines are done, of all of them.
+  function pages(now) {
+    if (!now.fresh || !now.line) return "";
+    const all = now.last && now.told;
+    const size = all ? now.new_memory : newOf(now.line, sizes);
+    if (size === 0) return words.no_pages;
+    const what = all && now.now > 1 ? fill(words.size, { size: inHalves(size) }) : now.line.writes;
+    return fill(words.pages, { what, more: inCopies(size * priceOf(clocks)) });
+  }
   return {
     node: div(
       "rope-frame rope-passes",
-      chooser("way", { label: words.way, options: Object.entries(words.ways) }),
-      pictureBox,
       div(
-        "rope-passes-below",
-        row,
-        div("rope-passes-counts", number(passes, words.passes), number(fresh, words.fresh)),
+        "rope-passes-choices",
+        chooser("way", { label: words.way, options: Object.entries(words.ways) }),
+        ...toggles({ fresh: { label: words.fresh_memory } }),
       ),
+      pictureBox,
+      div("rope-passes-below", row, div("rope-passes-counts", number(passes, words.passes), number(born, words.fresh))),
+      clockRows.node,
       lesson,
+      paperOf(words, { ways, sizes, clocks }, { inHalves, inCopies }),
     ),
-    measure: () => ({ width: widthOf(pictureBox, 200, 640) }),
-    derive: (now) => survey({ ...now, ways, sizes, answered: answered() }),
-    draw(now, { width }) {
+    measure: () => ({ width: widthOf(pictureBox, 200, 640), long: widthOf(clockRows.held, 60, 640) }),
+    derive: (now) => survey({ ...now, ways, sizes, clocks, answered: answered() }),
+    draw(now, { width, long }) {
       memory.draw(now, width);
+      clockRows.draw(now.clock, long, now.way);
       setAttributes(back, { "aria-disabled": now.now === 0 });
       setAttributes(on, { "aria-disabled": now.last });
     },
@@ -252,7 +289,7 @@ function build({ words, model, state, set, play, redraw, lesson, chooser, button
       const spoken = (name) => (name.length > 1 ? fill(words.half, { name: name[0] }) : name);
       const reads = (now.line?.reads ?? []).map(spoken).join(words.and);
       const told = { line: now.now, reads, writes: now.line?.writes, passes: inHalves(now.passes) };
-      return fill(words.lessons[lessonKind(now)], told);
+      return fill(words.lessons[lessonKind(now)], told) + pages(now);
     },
     stop: () => document.removeEventListener("rope-mark", heard),
   };
@@ -260,4 +297,4 @@ function build({ words, model, state, set, play, redraw, lesson, chooser, button
 
 const settle = ({ step }) => ({ step: Math.max(0, Math.ceil(step - 1e-9)) });
 
-export default { render: mount({ words: WORDS, traits: ["way", "step"], settle, build }) };
+export default { render: mount({ words: WORDS, traits: ["way", "step", "fresh"], settle, build }) };

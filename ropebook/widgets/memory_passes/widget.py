@@ -1,5 +1,6 @@
 """What a rotation reads and writes, one line of code after another."""
 
+import math
 from typing import Any, NamedTuple
 
 import traitlets
@@ -40,6 +41,10 @@ WAYS = {
 the processor from its reading to its writing: to new memory, or over x."""
 
 
+CLOCKS = {"clone": [1.0, 3.6], "steps": [5.7, 16.0], "fused": [1.0, 3.9], "in_place": [0.9, 0.9]}
+"""About what `make bench` recorded; a chapter gives the record's own numbers."""
+
+
 def passes_of(steps: tuple[Step, ...]) -> float:
     """Return the passes of some steps: bytes read and written, over those of x.
 
@@ -70,6 +75,40 @@ def _told() -> dict[str, Any]:
     return {way: [step._asdict() for step in steps] for way, steps in WAYS.items()}
 
 
+def expected_of(steps: tuple[Step, ...], page_price: float = 0.0) -> float:
+    """Return the time that some steps are expected to take, in copies of x: half their passes.
+
+    Args:
+        steps: the steps.
+        page_price: what one x of new memory costs beside, in copies; 0 where memory is kept.
+
+    Example:
+        >>> expected_of(WAYS["fused"]), expected_of(WAYS["fused"], page_price=2.5)
+        (1.0, 3.5)
+    """
+    return passes_of(steps) / 2 + page_price * new_memory_of(steps)
+
+
+class Clocks(traitlets.Dict):
+    """Recorded times, in copies: for a clone and for each way, with memory kept and with fresh.
+
+    Raises:
+        traitlets.TraitError: a time is missing, or no positive number.
+    """
+
+    def validate(self, obj: traitlets.HasTraits, value: Any) -> dict[str, Any]:
+        """Return the times if they keep the rule."""
+        times = super().validate(obj, value)
+        for name in ("clone", *WAYS):
+            pair = times.get(name)
+            fits = isinstance(pair, (list, tuple)) and len(pair) == 2
+            if not fits or not all(isinstance(t, float | int) and 0 < t < math.inf for t in pair):
+                raise traitlets.TraitError(
+                    f"{self.name} must give two positive numbers for {name}, got {pair!r}"
+                )
+        return times
+
+
 class MemoryPasses(RopeWidget, folder="memory_passes"):
     """Carry out a rotation line by line, and count what goes through memory.
 
@@ -78,6 +117,10 @@ class MemoryPasses(RopeWidget, folder="memory_passes"):
             writes over x.
         step: how many lines are done, an integer in [0, 5]; a way with fewer lines stops at its
             last.
+        fresh: whether new memory comes fresh from the system; False (default): memory is kept.
+        clocks: recorded times, in copies, `[memory kept, fresh memory]` for "clone" and for each
+            way; by default about those of the book. What a clone takes longer in fresh memory is
+            the price of new memory.
 
     Raises:
         traitlets.TraitError: a value breaks its rule; the message names both.
@@ -89,10 +132,15 @@ class MemoryPasses(RopeWidget, folder="memory_passes"):
         >>> memory.way = "in_place"
         >>> memory.passes, memory.new_memory
         (2.0, 0.0)
+        >>> memory.fresh = True
+        >>> {way: round(copies, 1) for way, copies in memory.counted.items()}
+        {'steps': 3.6, 'fused': 3.6, 'in_place': 1.0}
     """
 
     way = OneOf("steps", tuple(WAYS))
     step = IntInRange(1, low=0, high=max(map(len, WAYS.values())))
+    fresh = traitlets.Bool(False).tag(sync=True)
+    clocks = Clocks(CLOCKS).tag(sync=True)
     ways = traitlets.Dict(_told(), read_only=True).tag(sync=True)
     sizes = traitlets.Dict(SIZES, read_only=True).tag(sync=True)
     # The box that asks for all passes: until it is answered, the picture does not tell them.
@@ -107,3 +155,24 @@ class MemoryPasses(RopeWidget, folder="memory_passes"):
     def new_memory(self) -> float:
         """How much new memory has been written so far, in sizes of x."""
         return new_memory_of(WAYS[self.way][: self.step])
+
+    @property
+    def page_price(self) -> float:
+        """What one x of new memory costs, in copies: 0 where memory is kept."""
+        kept, fresh = self.clocks["clone"]
+        return max(0.0, fresh - kept) if self.fresh else 0.0
+
+    @property
+    def counted(self) -> dict[str, float]:
+        """The expected time of each way after as many lines, in copies."""
+        return {
+            way: expected_of(steps[: self.step], self.page_price) for way, steps in WAYS.items()
+        }
+
+    @property
+    def recorded(self) -> dict[str, float]:
+        """The recorded time of each way that is done, in copies; nan of one that is not."""
+        return {
+            way: self.clocks[way][self.fresh] if self.step >= len(steps) else math.nan
+            for way, steps in WAYS.items()
+        }

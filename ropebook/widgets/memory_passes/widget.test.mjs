@@ -11,7 +11,8 @@ const ways = {
   ],
   in_place: [{ code: "turn(x)", reads: ["x"], writes: "x" }],
 };
-const at = (way, step, answered = true) => ({ way, step, ways, sizes, answered });
+const clocks = { clone: [1, 3], steps: [2, 5], in_place: [1, 1] };
+const at = (way, step, answered = true) => ({ way, step, fresh: false, ways, sizes, clocks, answered });
 
 test("lines that are done, or under way, are summed", () => {
   const sums = (way, step) => {
@@ -36,6 +37,16 @@ test("a half of x stands in the strip of x", () => {
 
 test("sizes are told in halves", () => {
   assert.deepEqual([0, 0.5, 1, 4.5].map(widget.inHalves), ["0", "½", "1", "4½"]);
+});
+
+test("the clocks stand for all ways, whichever is looked at", () => {
+  const counted = (way, step) => Object.values(widget.survey(at(way, step)).clock.bars).map((bar) => bar.counted);
+  assert.deepEqual(counted("steps", 2), [1.5, 1]);
+  assert.deepEqual(counted("in_place", 2), [1.5, 1]);
+});
+
+test("copies are told in tenths", () => {
+  assert.deepEqual([1, 16.52].map(widget.inCopies), ["1.0", "16.5"]);
 });
 
 test("a line leads to the next, a play from the first to the last", () => {
