@@ -141,6 +141,17 @@ def chromium():
         browser.close()
 
 
+@pytest.fixture(scope="session")
+def faces(tmp_path_factory):
+    """The fonts that the book brings, for texts that must fit in them: machines have others."""
+    pytest.importorskip("fontTools")
+    from ropebook import fonts
+
+    folder = tmp_path_factory.mktemp("fonts")
+    fonts.write(folder)
+    return folder
+
+
 @pytest.fixture
 def on_scratch(chromium, tmp_path):
     """Return a function that shows one widget on a page of its own, offline.

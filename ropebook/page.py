@@ -111,13 +111,13 @@ class _Form:
 _WIDE = _Form(
     name="wide",
     width=696,
-    height=107,
+    height=106,
     centers=(28, 105, 214, 313, 416, 532, 641),
     halves=(20, 28, 32, 22, 35, 35, 14),
     lamps=(28, 42, 42, 34, 44, 44, 32),
     pitches=(13, 21, 13.4),
     name_lines=(_BOTTOM + 9, _BOTTOM + 9),
-    frames=((162, 10, 684, 103), (156, 4, 690, 106.5)),
+    frames=((162, 10, 684, 102), (156, 4, 690, 105.5)),
 )
 _NARROW = _Form(
     name="narrow",

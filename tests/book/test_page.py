@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 import torch
+from collisions import set_in
 from toc import FILES
 
 from ropebook import page, site
@@ -113,15 +114,23 @@ def test_in_a_notebook_there_is_nothing_to_follow():
     assert 'href="' not in markup("turn")
 
 
+def shown_in(chromium, faces, folder, width, body):
+    """Return a page in the book's fonts, which every built page brings."""
+    tab = chromium.new_page(viewport={"width": width, "height": 800}, offline=True)
+    address = folder / "page.html"
+    address.write_text(f'<!doctype html><html><meta charset="utf-8">{body}</html>', "utf-8")
+    tab.goto(address.as_uri())
+    set_in(tab, faces)
+    return tab
+
+
 @pytest.mark.parametrize("width", [696, 358, 288])
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_the_picture_is_low_and_its_words_stand_apart(chromium, width, theme):
+def test_the_picture_is_low_and_its_words_stand_apart(chromium, faces, tmp_path, width, theme):
     stations = ["whole", *STATIONS, "head", "layer"]
     pictures = "".join(markup(station) for station in stations)
-    tab = chromium.new_page(viewport={"width": width, "height": 800})
-    tab.set_content(
-        f'<!doctype html><html data-theme="{theme}"><body style="margin:0">{pictures}</body></html>'
-    )
+    tab = shown_in(chromium, faces, tmp_path, width, f'<body style="margin: 0">{pictures}</body>')
+    tab.evaluate("(theme) => { document.documentElement.dataset.theme = theme }", theme)
     found = tab.evaluate(_LAYOUT)
     tab.close()
     assert len(found) == len(stations)
@@ -180,12 +189,9 @@ def test_the_style_stands_in_the_picture_once_and_fits_both_themes():
 
 @pytest.mark.parametrize("lit", [*STATIONS, "whole"])
 @pytest.mark.parametrize("width", [340, 390])
-def test_on_a_phone_no_name_touches_another_station(chromium, lit, width):
-    context = chromium.new_context(viewport={"width": width, "height": 400}, offline=True)
-    tab = context.new_page()
-    tab.set_content(
-        f'<body style="margin: 16px; font-family: Inter, sans-serif">{markup(lit)}</body>'
-    )
+def test_on_a_phone_no_name_touches_another_station(chromium, faces, tmp_path, lit, width):
+    body = f'<body style="margin: 16px">{markup(lit)}</body>'
+    tab = shown_in(chromium, faces, tmp_path, width, body)
     apart = tab.evaluate(
         """() => {
           const narrow = document.querySelector(".rope-here-narrow");
@@ -204,5 +210,5 @@ def test_on_a_phone_no_name_touches_another_station(chromium, lit, width):
           return Math.min(...found);
         }"""
     )
-    context.close()
+    tab.close()
     assert apart > 1, "more than the line around a lamp"

@@ -4,22 +4,12 @@ import pytest
 from collisions import faults_of_states, learn, set_in
 from scratch import widget_classes
 
-from ropebook import fonts
-
 CLASSES = widget_classes()
 # The page's width and theme: a widget's box is 24 px less, on most screens 696 and at most 960;
 # from 600 on, where there is least room for it, its parts stand beside each other.
 # A notebook has the fonts of its machine, not the book's: letters set wider stand for wide ones.
 WIDER = "0.04em"
 LOOKS = [(390, "light", WIDER), (626, "dark", WIDER), (720, "light", "0"), (984, "dark", WIDER)]
-
-
-@pytest.fixture(scope="module")
-def faces(tmp_path_factory):
-    pytest.importorskip("fontTools")
-    folder = tmp_path_factory.mktemp("fonts")
-    fonts.write(folder)
-    return folder
 
 
 @pytest.mark.parametrize("name", CLASSES)

@@ -18,7 +18,7 @@ const WORDS = {
     sliders: { base: "base", headDim: "head_dim, two per hand", context: "context, tokens" },
     kept: "share of hands that turn",
     logAxis: "logarithmic axis",
-    titles: { bound: "RoFormer’s bound and the curve’s size", curve: "enlarged: mean of the cosines" },
+    titles: { bound: "bound, and size of the curve", curve: "enlarged: mean of the cosines" },
     axis: "distance, tokens",
     marks: { below: "below 0", first: "first below 0", slow: "slowest hand is round" },
     hands: { slowest: "slowest turn", turning: "hands that turn" },

@@ -22,7 +22,7 @@ const WORDS = {
     pair: { binary: "bit", waves: "pair" },
     pairTitle: { binary: "Bit {pair}", waves: "Pair {pair}" },
     rowCode: "code of position {position}",
-    products: { binary: "bit times bit: the sum is {inner}", waves: "dot product, pair by pair: the sum is {inner}" },
+    products: { binary: "bit times bit: the sum is {inner}", waves: "dot product, by pairs: sum {inner}" },
     rows: { here: "m", there: "m + Δ" },
     dial: {
       binary: "A bit knows only which half of the dial its hand stands in.",
