@@ -87,22 +87,29 @@
       bases: column("base").map((base) => Number(base.replace(/,/g, ""))),
       unscaled: column("scaling").includes("none"),
       still: sentence?.matches("[data-still]") ?? false,
+      said: new Set(row.dataset.said?.split(" ")),
     };
   }
 
-  const census = document.querySelector(".census");
+  const form = document.querySelector(".census-form");
+  const census = form.parentElement; // the section that holds all lists
+  const links = [...document.querySelectorAll(".census-picture a")];
   const facts = [...census.querySelectorAll("tbody, li")].map(factsOf);
+  // What a part of the picture types, in full: it stands for what is said of its rows.
+  const said = new Map(links.map((link) => [link.dataset.typed, link.dataset.said]).filter(([typed]) => typed));
   const own = new Map(facts.map((one) => [squashed(one.types[0]), one]));
   const bases = new Set(facts.flatMap((one) => one.bases));
 
   /** Whether a word is about how a type rotates, not about what it is called. */
   const isFact = (word) =>
+    word.startsWith("@") ||
     ["none", "unscaled", "half", "interleaved"].includes(word) ||
     / of/.test(word) ||
     bases.has(numberOf(word)) ||
     (/^\d+$|e/.test(word) && numberOf(word) >= 1000);
 
   function hasWord(one, word) {
+    if (word.startsWith("@")) return one.said.has(word.slice(1));
     if (word === "none") return one.still;
     if (word === "unscaled") return one.unscaled;
     if (word === "half" || word === "interleaved") return one.layouts.has(word);
@@ -140,7 +147,7 @@
 
   /** The rows to show, and the type that a name was reduced to, if it was. */
   function found(typed) {
-    const words = wordsOf(typed);
+    const words = said.has(typed.toLowerCase()) ? [`@${said.get(typed.toLowerCase())}`] : wordsOf(typed);
     const shown = new Set(facts.filter((one) => has(one, words)));
     const name = words.filter((word) => !isFact(word));
     const read = typeOf(name);
@@ -157,9 +164,8 @@
 
   // ---- the page ---------------------------------------------------------------------------------
 
-  const form = census.querySelector(".census-form");
   const input = form.querySelector("input");
-  const [said, note] = form.querySelectorAll("[role=status] p");
+  const [count, note] = form.querySelectorAll("[role=status] p");
   const groups = [...census.querySelectorAll("section, dd")];
 
   function filter() {
@@ -171,7 +177,7 @@
       group.hidden = empty;
       if (group.matches("dd")) group.previousElementSibling.hidden = empty;
     }
-    said.textContent = WORDS.count(shown.size, facts.length);
+    count.textContent = WORDS.count(shown.size, facts.length);
     note.hidden = shown.size > 0 && !type;
     note.textContent = type ? WORDS.read(typed, type) : WORDS.nothing(typed);
     if (!type) {
@@ -180,14 +186,27 @@
       link.textContent = WORDS.paste;
       note.append(link, ".");
     }
+    for (const link of links) link.toggleAttribute("data-on", link.dataset.typed === typed.toLowerCase());
+  }
+
+  // What is left stands where the table begins, above the place to which somebody had scrolled.
+  const lead = () => census.querySelector(".census-top").scrollIntoView();
+
+  for (const link of links) {
+    link.addEventListener("click", (event) => {
+      input.value = link.dataset.typed ?? "";
+      filter();
+      if (!link.dataset.typed) return; // an address of this page, whose part is there again
+      event.preventDefault();
+      lead();
+    });
   }
 
   form.hidden = false;
   input.value = new URLSearchParams(location.search).get("type") ?? ""; // as the search hands it over
   input.addEventListener("input", () => {
     filter();
-    // What is left stands where the table begins, above the place to which somebody had scrolled.
-    if (census.getBoundingClientRect().top < form.getBoundingClientRect().top) census.scrollIntoView();
+    if (form.previousElementSibling.getBoundingClientRect().top < form.getBoundingClientRect().top) lead();
   });
   filter();
 })();

@@ -1,34 +1,22 @@
 """Sphinx extension: the page of the census, written from what was recorded.
 
-In the page's Markdown stands `{census}`. `book/_static/census.js` filters its rows by typing;
-without it all of them stand there.
+In the page's Markdown stands `{census} rotating`, and so on for each of its parts.
+`book/_static/census.js` filters the rows by typing, and by a part of the picture
+(ropebook/census/picture.py); without it all of them stand there.
 """
 
 import html
-import re
 from pathlib import Path
 from typing import Any
 
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
+from ropebook.census.picture import picture, said_of, still
 from ropebook.census.survey import WITHIN, recorded
 
 PAGE = "book/practice/census"
 COLUMNS = ("model type", "pairs", "dimensions", "base", "scaling", "layers")
-_STILL = re.compile(
-    "does not (seem to )?rotate|none of its layers rotates|its attention has no position encoding"
-)
-
-
-def still(sentence: str) -> bool:
-    """Return whether a sentence says of a model type that nothing in it rotates.
-
-    Example:
-        >>> still("the model does not rotate"), still("it rotates by two coordinates")
-        (True, False)
-    """
-    return bool(_STILL.search(sentence))
 
 
 def breakable(name: str) -> str:
@@ -101,43 +89,65 @@ def row(model_type: str, kinds: list[dict[str, Any]]) -> str:
             )
             + "</tr>"
         )
-    return f"<tbody>{''.join(lines)}</tbody>"
+    return f'<tbody data-said="{" ".join(said_of(kinds))}">{"".join(lines)}</tbody>'
 
 
-def page(census: dict[str, Any]) -> str:
-    """Return the HTML of the census.
-
-    Args:
-        census: as `survey` returns it.
-
-    Returns:
-        A table of what rotates, a list of what is read by the text within, and one of what is said
-        of the others.
-    """
-    rotating, parts, others = census["rotating"], census["parts"], census["others"]
-    count = sum(map(len, others.values()))
-    head = "".join(f'<th scope="col">{column}</th>' for column in COLUMNS)
-    body = "".join(row(name, kinds) for name, kinds in rotating.items())
-    within = "".join(f"<li>{breakable(name + WITHIN + text)}</li>" for name, text in parts.items())
-    said = "".join(
-        f"<dt{' data-still' * still(sentence)}>{html.escape(sentence, quote=False)}</dt><dd><ul>"
-        + "".join(f"<li>{breakable(name)}</li>" for name in names)
-        + "</ul></dd>"
-        for sentence, names in sorted(others.items(), key=lambda one: (-len(one[1]), one[0]))
-    )
+def form() -> str:
+    """Return the HTML of the box to type in; the script shows it."""
     return (
-        '<div class="census"><div class="census-form" hidden>'
+        '<div class="census-top"></div><div class="census-form" hidden>'
         '<input type="search" placeholder="A model, a base, half, 64 of, yarn, none"'
         ' aria-label="Filter the census"><div role="status" aria-live="polite"><p></p>'
         "<p hidden></p></div></div>"
-        f'<section id="that-rotate"><h2>{len(rotating)} that rotate</h2>'
-        '<div class="census-table" tabindex="0" role="region" aria-label="Model types that rotate">'
-        f"<table><thead><tr>{head}</tr></thead>{body}</table></div></section>"
-        f'<section id="read-by-their-text"><h2>{len(parts)} read by the text within</h2>'
-        f'<ul class="census-parts">{within}</ul></section>'
-        f'<section id="the-others"><h2>{count} others, and what is said of them</h2>'
-        f'<dl class="census-others">{said}</dl></section></div>'
     )
+
+
+def rotating(census: dict[str, Any]) -> str:
+    """Return the HTML of the table of what rotates."""
+    head = "".join(f'<th scope="col">{column}</th>' for column in COLUMNS)
+    body = "".join(row(name, kinds) for name, kinds in census["rotating"].items())
+    return (
+        '<div class="census census-table" tabindex="0" role="region" '
+        f'aria-label="Model types that rotate"><table><thead><tr>{head}</tr></thead>{body}</table>'
+        "</div>"
+    )
+
+
+def within(census: dict[str, Any]) -> str:
+    """Return the HTML of the list of what is read by the text within."""
+    names = (name + WITHIN + text for name, text in census["parts"].items())
+    items = "".join(f"<li>{breakable(name)}</li>" for name in names)
+    return f'<ul class="census census-parts">{items}</ul>'
+
+
+def others(census: dict[str, Any], stand: bool) -> str:
+    """Return the HTML of the other types, under what is said of them, the most first.
+
+    Args:
+        census: as `survey` returns it.
+        stand: whether those of which nothing rotates, or all others.
+    """
+    said = "".join(
+        f"<dt{' data-still' * stand}>{html.escape(sentence, quote=False)}</dt><dd><ul>"
+        + "".join(f"<li>{breakable(name)}</li>" for name in names)
+        + "</ul></dd>"
+        for sentence, names in sorted(
+            census["others"].items(), key=lambda one: (-len(one[1]), one[0])
+        )
+        if still(sentence) == stand
+    )
+    return f'<dl class="census census-others">{said}</dl>'
+
+
+PARTS = {
+    "picture": picture,
+    "form": lambda census: form(),
+    "rotating": rotating,
+    "within": within,
+    "otherwise": lambda census: others(census, False),
+    "still": lambda census: others(census, True),
+}
+"""What `{census}` may be followed by, and the HTML of it."""
 
 
 def names(census: dict[str, Any]) -> list[str]:
@@ -152,14 +162,20 @@ def names(census: dict[str, Any]) -> list[str]:
 
 
 class CensusPage(SphinxDirective):
-    """`{census}`: the whole census."""
+    """`{census} rotating`: a part of the census."""
+
+    required_arguments = 1
 
     def run(self) -> list[nodes.Node]:
-        """Return the census as raw HTML."""
+        """Return the part as raw HTML; who searches for a type is led to the box."""
+        part = self.arguments[0]
+        if part not in PARTS:
+            raise self.error(f"census must be followed by one of {', '.join(PARTS)}, got {part}")
         path = Path(self.env.srcdir) / "book/results/census.json"
         self.env.note_dependency(str(path))
         census = recorded(path)
-        return [nodes.raw(text=page(census), format="html", names=names(census))]
+        found = names(census) if part == "form" else []
+        return [nodes.raw(text=PARTS[part](census), format="html", names=found)]
 
 
 def _bring_files(app, page, template, context, doctree):

@@ -1,5 +1,6 @@
 """The census: what is recorded is what the installed transformers gives, and the page has all."""
 
+import re
 from collections import Counter
 
 import pytest
@@ -9,7 +10,8 @@ from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
 from ropebook.census import survey
 from ropebook.census.__main__ import main
-from ropebook.census.page import COLUMNS, breakable, dimensions, page, row
+from ropebook.census.page import COLUMNS, PARTS, breakable, dimensions, row
+from ropebook.census.picture import BARS, picture, said_of
 from ropelib.config.model_types import NEEDS
 
 CENSUS = survey.recorded()
@@ -32,8 +34,18 @@ def test_what_is_written_is_what_is_read(tmp_path, monkeypatch):
     assert survey.recorded(tmp_path / "census.json") == {"rotating": {"a": []}}
 
 
+def page(census):
+    """All that the page is made of, in its order."""
+    prose = (survey.RECORDED.parents[1] / "practice/census.md").read_text("utf-8")
+    parts = re.findall(r"^```\{census\} (\w+)$", prose, re.MULTILINE)
+    assert parts == list(PARTS)
+    return "".join(PARTS[part](census) for part in parts)
+
+
 def test_the_page_has_every_model_type_once():
     markup = BeautifulSoup(page(CENSUS), "html.parser")
+    for item in markup.select("figure li"):
+        item.decompose()
     bodies = [body.th.code.get_text() for body in markup.select("tbody")]
     listed = [item.code.get_text() for item in markup.select("li")]
     assert max(Counter(bodies + listed).values()) == 1
@@ -59,6 +71,77 @@ def test_a_row_says_what_was_read():
     unsaid = [CENSUS["rotating"]["glm4"][0] | {"layers": None, "num_layers": None}]
     assert ">not said<" in row("glm4", unsaid)
     assert breakable("a<b → c_d") == "<code>a&lt;b</code> → <code>c_<wbr>d</code>"
+
+
+# What the bars count, counted in another way.
+COUNTED = {
+    "half": lambda kinds: {one["layout"] for one in kinds} == {"half"},
+    "interleaved": lambda kinds: {one["layout"] for one in kinds} == {"interleaved"},
+    "whole-head": lambda kinds: all(dimensions(one).startswith("all ") for one in kinds),
+    "part-of-the-head": lambda kinds: any(" of " in dimensions(one) for one in kinds),
+    "plain-base": lambda kinds: [one["base"] for one in kinds] == [10_000] * len(kinds),
+    "two-bases": lambda kinds: len({one["base"] == 10_000 for one in kinds}) == 2,
+    "another-base": lambda kinds: not any(one["base"] == 10_000 for one in kinds),
+    "never-scaled": lambda kinds: not any(one["scaling"] for one in kinds),
+    "scaled": lambda kinds: any(one["scaling"] for one in kinds),
+    "every-layer": lambda kinds: (
+        all(one["layers"] for one in kinds[:1])
+        and sum(one["layers"] for one in kinds) == kinds[0]["num_layers"]
+    ),
+    "some-layers": lambda kinds: (
+        all(one["layers"] is not None for one in kinds)
+        and 0 < sum(one["layers"] for one in kinds) < kinds[0]["num_layers"]
+    ),
+    "layers-not-said": lambda kinds: all(one["layers"] in (None, 0) for one in kinds),
+}
+
+
+def test_the_picture_counts_what_the_census_has():
+    bars = BeautifulSoup(picture(CENSUS), "html.parser").select(".census-bar")
+    rotating = CENSUS["rotating"].values()
+    every = len(rotating) + len(CENSUS["parts"]) + sum(map(len, CENSUS["others"].values()))
+    heads = [bar.p.get_text() for bar in bars]
+    assert heads == [f"All {every} model types", *BARS]
+    shown = {}
+    for bar, whole in zip(bars, [every] + [len(rotating)] * len(BARS), strict=True):
+        counts = [int(item.strong.get_text()) for item in bar.select("li")]
+        assert sum(counts) == whole and min(counts) > 0
+        drawn = [int(piece["style"].split()[-1]) for piece in bar.select(".census-pieces a")]
+        assert drawn == counts
+        for item, piece, count in zip(
+            bar.select("li a"), bar.select(".census-pieces a"), counts, strict=True
+        ):
+            assert piece["href"] == item["href"] and piece["title"] == " ".join(
+                item.get_text().split()
+            )
+            shown[item.get("data-said") or item["href"]] = count
+    assert {said: shown[said] for said in COUNTED} == {
+        said: sum(map(counted, rotating)) for said, counted in COUNTED.items()
+    }
+    assert shown["#types-that-rotate"] == len(rotating)
+    assert shown["#types-read-by-their-text"] == len(CENSUS["parts"])
+    stand = BeautifulSoup(PARTS["still"](CENSUS), "html.parser").select("li")
+    assert shown["#types-that-do-not-rotate"] == len(stand)
+
+
+def test_the_caption_says_what_the_bars_show():
+    shown = BeautifulSoup(picture(CENSUS), "html.parser")
+    counts = [
+        [int(n.get_text()) for n in bar.select("strong")] for bar in shown.select(".census-bar")
+    ]
+    assert 2 * counts[0][-1] > sum(counts[0])  # do not rotate
+    assert all(2 * first > sum((first, *rest)) for first, *rest in counts[1:])
+    first = ("half", "whole-head", "plain-base", "never-scaled", "every-layer")
+    usual = [
+        kinds for kinds in CENSUS["rotating"].values() if all(COUNTED[n](kinds) for n in first)
+    ]
+    assert f"and {len(usual)} in all five" in shown.figcaption.get_text()
+
+
+def test_a_row_says_in_which_part_of_each_bar_it_is():
+    for name, kinds in CENSUS["rotating"].items():
+        told = BeautifulSoup(row(name, kinds), "html.parser").tbody["data-said"].split()
+        assert told == said_of(kinds) and all(COUNTED[one](kinds) for one in told)
 
 
 def said(model_type):

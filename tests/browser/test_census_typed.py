@@ -7,13 +7,14 @@ from browser import PHONE, WIDE, accessibility_faults, open_page
 from toc import ROOT
 
 from ropebook import palette
-from ropebook.census.page import page as markup
+from ropebook.census.page import PARTS
+from ropebook.census.picture import BARS, said_of
 from ropebook.census.survey import recorded
 
 PAGE = "book/practice/census.html"
 CENSUS = recorded()
 ALL = len(CENSUS["rotating"]) + len(CENSUS["parts"]) + sum(map(len, CENSUS["others"].values()))
-SHOWN = """() => [...document.querySelectorAll(".census tbody, .census li")]
+SHOWN = """() => [...document.querySelectorAll(".census tbody, ul.census li, dl.census li")]
   .filter((row) => row.checkVisibility()).map((row) => row.querySelector("code").innerText)"""
 
 
@@ -34,7 +35,7 @@ def test_typing_filters_the_census(built_book, chromium, size, theme):
     page.keyboard.type("gemma3_text HALF")
     assert page.evaluate(SHOWN) == ["gemma3_text"]
     assert status.inner_text() == f"1 of {ALL} model types"
-    assert not page.get_by_role("heading", name="others, and what").is_visible()
+    assert not page.get_by_role("heading", name="Types that do not rotate").is_visible()
     box.fill("clockwise")
     assert page.evaluate(SHOWN) == ["nanochat"]
     assert page.locator("dt").filter(visible=True).count() == 1
@@ -56,6 +57,10 @@ def test_typing_filters_the_census(built_book, chromium, size, theme):
 def lone(tmp_path_factory):
     """The census on a page of its own, under a bar, with something to read above it."""
     static = ROOT / "book/_static"
+    lists = "".join(
+        f'<section id="types-{i}"><h3>{part}</h3>{PARTS[part](CENSUS)}</section>'
+        for i, part in enumerate(["rotating", "within", "otherwise", "still"])
+    )
     colors = "--pst-color-background: #fff; --pst-color-border: #ccc; --pst-color-text-muted: #555"
     path = tmp_path_factory.mktemp("census") / "census.html"
     path.write_text(
@@ -65,7 +70,8 @@ def lone(tmp_path_factory):
         #bar {{ position: sticky; top: 0; height: 56px; background: #eee }}</style>
         <style>{(static / "census.css").read_text("utf-8")}</style>
         <div id="bar"></div><main><h1>Who rotates what</h1><p style="height: 600px">To read.</p>
-        {markup(CENSUS)}</main><script src="{(static / "census.js").as_uri()}"></script></html>""",
+        {PARTS["picture"](CENSUS)}<section id="the-table"><h2>The table</h2>{PARTS["form"](CENSUS)}
+        {lists}</section></main><script src="{(static / "census.js").as_uri()}"></script></html>""",
         encoding="utf-8",
     )
     return path.as_uri()
@@ -179,6 +185,44 @@ def test_words_of_a_row_narrow_each_other(typed):
             (facts["rotary_dim"], facts["head_dim"], facts["base"]) == (64, 128, 10_000)
             for facts in CENSUS["rotating"][name]
         )
+
+
+PICTURE = [(part, which) for which, *parts in BARS.values() for part in parts]
+
+
+@pytest.mark.parametrize(("part", "which"), PICTURE, ids=[part.said for part, _ in PICTURE])
+def test_a_part_of_the_picture_shows_its_types(typed, part, which):
+    typed("")
+    link = typed.page.locator(f".census-bar li a[data-said={part.said}]")
+    link.focus()
+    typed.page.keyboard.press("Enter")
+    shown = typed.page.evaluate(SHOWN)
+    assert shown == [
+        name for name, kinds in CENSUS["rotating"].items() if which(kinds) == part.said
+    ]
+    assert len(shown) == int(link.locator("strong").inner_text())
+    assert typed.page.get_by_label("Filter the census").input_value() == part.typed
+    assert [link.get_attribute("data-on")] == [""] and typed(part.typed)[0] == shown
+    typed("")
+    typed.page.locator(f".census-pieces a[data-said={part.said}]").click()
+    assert typed.page.evaluate(SHOWN) == shown
+    row = typed.page.locator("tbody").filter(visible=True).first.bounding_box()
+    assert 56 < row["y"] and row["y"] + row["height"] < typed.page.viewport_size["height"]
+
+
+def test_a_list_that_the_picture_leads_to_is_there_whatever_was_typed(typed):
+    assert len(typed("half")[0]) < ALL
+    typed.page.locator('.census-bar li a[href="#types-that-do-not-rotate"]').click()
+    assert len(typed.page.evaluate(SHOWN)) == ALL
+
+
+def test_an_address_of_a_part_filters_as_the_page_opens(chromium, lone):
+    context = chromium.new_context(offline=True)
+    page, _ = open_page(context, f"{lone}?type={quote('part of the head')}#the-table", settle=False)
+    names = page.evaluate(SHOWN)
+    rotating = CENSUS["rotating"].items()
+    assert names == [name for name, kinds in rotating if "part-of-the-head" in said_of(kinds)]
+    context.close()
 
 
 @pytest.mark.parametrize("text", ["zzz", "codellama-7b", "<b>", "[(*", "no scaling albert"])

@@ -1,0 +1,156 @@
+"""The census at a glance: bars of how many model types rotate in which way, each part a link."""
+
+import html
+import re
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote
+
+_STILL = re.compile(
+    "does not (seem to )?rotate|none of its layers rotates|its attention has no position encoding"
+)
+
+
+def _share(kinds: list[dict[str, Any]]) -> str:
+    whole = all(one["head_dim"] == one["rotary_dim"] - 2 * one["still_pairs"] for one in kinds)
+    return "whole-head" if whole else "part-of-the-head"
+
+
+def _base(kinds: list[dict[str, Any]]) -> str:
+    bases = {one["base"] for one in kinds}
+    if bases == {PLAIN_BASE}:
+        return "plain-base"
+    return "two-bases" if PLAIN_BASE in bases else "another-base"
+
+
+def _scaling(kinds: list[dict[str, Any]]) -> str:
+    return "scaled" if any(one["scaling"] for one in kinds) else "never-scaled"
+
+
+def _layers(kinds: list[dict[str, Any]]) -> str:
+    layers = [one["layers"] for one in kinds]
+    if None in layers or not any(layers):
+        return "layers-not-said"
+    return "every-layer" if sum(layers) >= kinds[0]["num_layers"] else "some-layers"
+
+
+PLAIN_BASE = 10_000.0
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of a bar: its word in a row, how it is called, and what is typed to see its types."""
+
+    said: str
+    name: str
+    typed: str
+
+
+BARS = {
+    "Pairs": (
+        lambda kinds: kinds[0]["layout"],
+        Part("half", "half", "half"),
+        Part("interleaved", "interleaved", "interleaved"),
+    ),
+    "Dimensions": (
+        _share,
+        Part("whole-head", "the whole head", "whole head"),
+        Part("part-of-the-head", "a part of it", "part of the head"),
+    ),
+    "Base": (
+        _base,
+        Part("plain-base", "10,000", "one base, 10,000"),
+        Part("two-bases", "10,000 and another", "10,000 and another base"),
+        Part("another-base", "others", "another base alone"),
+    ),
+    "Scaling": (
+        _scaling,
+        Part("never-scaled", "none", "never scaled"),
+        Part("scaled", "in some layers or all", "scaled in layers"),
+    ),
+    "Layers": (
+        _layers,
+        Part("every-layer", "every layer", "every layer"),
+        Part("some-layers", "some layers", "some layers"),
+        Part("layers-not-said", "not said by the default", "layers not said"),
+    ),
+}
+"""Name of a bar: what a type's kinds of layers say of it, and its parts."""
+
+
+def still(sentence: str) -> bool:
+    """Return whether a sentence says of a model type that nothing in it rotates.
+
+    Example:
+        >>> still("the model does not rotate"), still("it rotates by two coordinates")
+        (True, False)
+    """
+    return bool(_STILL.search(sentence))
+
+
+def said_of(kinds: list[dict[str, Any]]) -> list[str]:
+    """Return in which part of each bar a model type is.
+
+    Args:
+        kinds: facts of each kind of its layers, as `survey` records them.
+    """
+    return [which(kinds) for which, *_ in BARS.values()]
+
+
+def picture(census: dict[str, Any]) -> str:
+    """Return the HTML of the bars; the lists under them say the same in words.
+
+    Args:
+        census: as `survey` returns it.
+    """
+    types, others = census["rotating"].values(), census["others"].items()
+    stand = sum(len(names) for sentence, names in others if still(sentence))
+    count = len(types) + len(census["parts"]) + sum(len(names) for _, names in others)
+    groups = [
+        (len(types), "rotate", 'href="#types-that-rotate"'),
+        (len(census["parts"]), "are read by the text within", 'href="#types-read-by-their-text"'),
+        (
+            count - len(types) - len(census["parts"]) - stand,
+            "rotate otherwise, or cannot be read",
+            'href="#types-that-rotate-otherwise"',
+        ),
+        (stand, "do not rotate, or do not seem to", 'href="#types-that-do-not-rotate"'),
+    ]
+    bars = [_bar(f"All {count} model types", groups, "census-all")]
+    for name, (which, *parts) in BARS.items():
+        found = Counter(which(kinds) for kinds in types)
+        bars.append(_bar(name, [(found[one.said], one.name, _link(one)) for one in parts]))
+    first = [parts[0].said for _, *parts in BARS.values()]
+    usual = sum(said_of(kinds) == first for kinds in types)
+    return (
+        '<figure class="census-picture">'
+        f"{bars[0]}<p>The {len(types)} that rotate:</p>{''.join(bars[1:])}"
+        "<figcaption>Most model types do not rotate. Of those that do, more than half are in the "
+        f"first part of each bar, and {usual} in all five: halves of the whole head, by base "
+        "10,000, unscaled, in every layer. Bars count types, by their default configuration. Press "
+        "a part to see its types.</figcaption></figure>"
+    )
+
+
+def _link(part: Part) -> str:
+    typed = html.escape(part.typed)
+    where = f"?type={quote(part.typed)}#the-table"
+    return f'href="{where}" data-typed="{typed}" data-said="{part.said}"'
+
+
+def _bar(name: str, parts: list[tuple[int, str, str]], kind: str = "") -> str:
+    shown = [part for part in parts if part[0]]
+    pieces = "".join(
+        f'<a {link} tabindex="-1" title="{count} {words}" style="flex-grow: {count}"></a>'
+        for count, words, link in shown
+    )
+    words = "".join(
+        f"<li><a {link}><span></span><strong>{count}</strong> {words}</a></li>"
+        for count, words, link in shown
+    )
+    return (
+        f'<div class="census-bar {kind}"><p>{name}</p>'
+        f'<div class="census-pieces" aria-hidden="true">{pieces}</div>'
+        f'<ul aria-label="{name}">{words}</ul></div>'
+    )
