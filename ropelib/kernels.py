@@ -3,8 +3,9 @@
 `tests/core/test_kernels.py` holds every function here to that formula.
 """
 
+import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import torch
 from torch import Tensor
@@ -17,7 +18,7 @@ from ropelib.memory import is_bare
 from ropelib.pairs import compute_dtype, rotate_pairs
 from ropelib.tensor_checks import FLOATS
 
-BLOCK = 2**19  # bytes that are read again and again, so that the cache of a thread holds them
+BLOCK = 2**20  # bytes that are read again and again, so that the cache of a thread holds them
 FEW = 2**18  # elements of a step of decoding up to which q and k are laid side by side
 TINY = 2**14  # elements up to which operations are dear and memory is cheap
 
@@ -143,9 +144,7 @@ def _rotate_blocks(out: Tensor, x: Tensor, tables: Sequence[Tensor], is_apart: b
     count = math.ceil(again / (BLOCK if passes_once else BLOCK * torch.get_num_threads()))
     if count > 1 and x.is_cpu and any(size > 1 for size in x.shape[:-1]):
         dim = next(dim for dim in range(-2, -x.dim() - 1, -1) if x.shape[dim] > 1)
-        if dim != -2:
-            tables = [table.expand(*x.shape[:-1], -1) for table in tables]
-        for block in zip(*(t.chunk(count, dim) for t in (out, x, *tables)), strict=True):
+        for block in zip(*(_blocks_of(t, count, dim) for t in (out, x, *tables)), strict=False):
             _rotate_blocks(*block[:2], block[2:], is_apart)
     elif passes_once:
         cis = tables[0]
@@ -159,12 +158,20 @@ def _rotate_blocks(out: Tensor, x: Tensor, tables: Sequence[Tensor], is_apart: b
         halves = 2 * cos.shape[-1:]  # and not chunk, which takes half as long again
         first, second = x.split_with_sizes(halves, -1)
         out_first, out_second = out.split_with_sizes(halves, -1)
-        # Where out is x, the old first half is still needed while the new one is computed.
-        new_first = out_first if is_apart else torch.empty_like(first)
-        torch.mul(first, cos, out=new_first).addcmul_(second, sin, value=-1)
-        torch.mul(second, cos, out=out_second).addcmul_(first, sin)
-        if not is_apart:
+        if is_apart:
+            # An operation on whole heads runs on over them; one on halves begins anew for each.
+            torch.mul(x, torch.cat((cos, cos), dim=-1), out=out)
+            out_first.addcmul_(second, sin, value=-1)
+            out_second.addcmul_(first, sin)
+        else:  # the old first half is still needed while the new one is computed
+            new_first = torch.mul(first, cos).addcmul_(second, sin, value=-1)
+            torch.mul(second, cos, out=out_second).addcmul_(first, sin)
             out_first.copy_(new_first)
+
+
+def _blocks_of(x: Tensor, count: int, dim: int) -> Iterable[Tensor]:
+    """Return parts of `x`; of a table that all positions along `dim` share, all of it each time."""
+    return x.chunk(count, dim) if x.dim() >= -dim and x.shape[dim] > 1 else itertools.repeat(x)
 
 
 def are_neighbors(x: Tensor) -> bool:
