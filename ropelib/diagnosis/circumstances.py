@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 
 import torch
 from torch import Tensor
-from torch.nn import Module
 
 from ropelib.diagnosis.inputs import AUTOCAST, through
 from ropelib.diagnosis.measured import Measured
@@ -17,6 +16,7 @@ from ropelib.diagnosis.tensors import SAME, gap, random
 _ROUNDED = 2.0**-5  # of the largest entry: what tables and sums in bfloat16 leave
 _MODES = "modes"
 _DEEPEST = 8  # closures within closures
+_NO_CODE = (lambda: None).__code__
 
 
 def surroundings(m: Measured) -> Finding | None:
@@ -97,15 +97,15 @@ def _narrow_positions(m: Measured) -> Finding | None:
 # Train and eval mode
 
 
-def modules_of(source: object, depth: int = 0) -> list[Module]:
-    """Return the modules that a rotation is made of: itself, its owner, what it has closed over.
+def modules_of(source: object, depth: int = 0) -> list[torch.nn.Module]:
+    """Return the modules that a rotation is made of: itself, its owner, those that it names.
 
     Example:
         >>> layer = torch.nn.Identity()
         >>> modules_of(lambda x: layer(x)) == [layer]
         True
     """
-    if isinstance(source, Module):
+    if isinstance(source, torch.nn.Module):
         return [source]
     parts: list[object] = []
     if isinstance(source, functools.partial):
@@ -116,15 +116,22 @@ def modules_of(source: object, depth: int = 0) -> list[Module]:
     for cell in getattr(source, "__closure__", None) or ():
         with contextlib.suppress(ValueError):  # not filled yet
             parts.append(cell.cell_contents)
+    around = getattr(source, "__globals__", None) or {}
+    named = (around.get(name) for name in getattr(source, "__code__", _NO_CODE).co_names)
+    parts += [part for part in named if isinstance(part, torch.nn.Module)]
     if depth == _DEEPEST:
         return []
-    wanted = [part for part in parts if isinstance(part, (Module, tuple, list)) or callable(part)]
+    wanted = [
+        part for part in parts if isinstance(part, (torch.nn.Module, tuple, list)) or callable(part)
+    ]
     found = [module for part in wanted for module in modules_of(part, depth + 1)]
     return list(dict.fromkeys(found))
 
 
 @contextlib.contextmanager
-def _in_mode(modules: list[Module], training: Callable[[Module], bool]) -> Iterator[None]:
+def _in_mode(
+    modules: list[torch.nn.Module], training: Callable[[torch.nn.Module], bool]
+) -> Iterator[None]:
     """Within this, modules are in the mode that is told for each; after it, in that of before."""
     before = [(part, part.training) for module in modules for part in module.modules()]
     modes = [(module, module.training) for module in modules]

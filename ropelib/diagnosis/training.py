@@ -1,6 +1,7 @@
 """The rule on training: the way back of many tokens, far positions and half precision."""
 
 import copy
+import warnings
 
 import torch
 from torch import Tensor
@@ -126,7 +127,9 @@ def _trained(m: Measured, way: Way) -> dict[str, Tensor]:
             # Another layer, or the next text: what the way back needs must not be kept in common.
             if way.dtype == torch.float32:
                 m.probe.rotate(leaf.detach()[:, :1] * 1, others_of(position_ids))
-            (gradient,) = torch.autograd.grad(result, leaf, given)
+            with warnings.catch_warnings():  # complex numbers of float16 are said to be new
+                warnings.simplefilter("ignore")
+                (gradient,) = torch.autograd.grad(result, leaf, given)
         seen.update({"value": value, "given": before, "given after": given.cpu()})
         return gradient
 
