@@ -8,6 +8,7 @@ wrong ends the list, so that one cause is reported and not the heap of its conse
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -17,6 +18,7 @@ from ropelib.checks import shown
 from ropelib.diagnosis.adapters import from_counting, from_module, from_tables, seq_first
 from ropelib.diagnosis.calls import CALLS
 from ropelib.diagnosis.causes import CAUSES, SHAPELESS
+from ropelib.diagnosis.circumstances import judged_in_eval, surroundings
 from ropelib.diagnosis.expectation import Expectation, is_a_rotation
 from ropelib.diagnosis.forms import (
     adapted,
@@ -85,12 +87,14 @@ def diagnose(
             `from_offset`, `from_operator`, `from_freqs_cis`, `from_counting`, `from_course`;
             `from_tables`, `from_module` and `seq_first` adapt others.
         head_dim: width of the vectors that it is given, 2 to 1024; the rotation's own `head_dim`,
-            or 64, unless given. Where 80, 96 and 192 are taken as well, vectors as wide must be
-            rotated too.
+            or 64, unless given. Where 80, 96, 192 and 256 are taken as well, vectors as wide
+            must be rotated too.
         decode: the same for generation, if that is another function: it is called with
-            successive chunks of one sequence (eight tokens, eight times one token, the rest) and
-            returns each chunk as the cache keeps it. It must equal the full pass (of k, where
-            `rotate` is a pair). The last token comes in three rows of a batch, if they are taken.
+            successive chunks of one sequence (eight tokens, eight single ones, two, three, then
+            long chunks with single tokens between) and returns each chunk as the cache keeps it. It
+            must equal the full pass (of k, where `rotate` is a pair). The last token comes in three
+            rows of a batch, if they are taken. What follows `position_ids` and counts nothing is
+            called with rows of single tokens and in bfloat16 after that.
         expected: what the rotation is meant to be: an object with any of `inv_freq`,
             `attention_factor` and `layout`, each a value or a method, as `RopeConfig` has them;
             what `RopeConfig.from_hf` reads; the name of a model of the gallery, such as
@@ -139,7 +143,8 @@ def diagnose(
         Right means: the score of a rotated q and k depends on their distance alone, position 0 is
         left alone up to a constant factor, and every way to call the rotation that was tried
         agrees: rows of a batch, far ones too, many heads and tokens, single ones, positions in any
-        order, bfloat16, another order in memory, and the way back of training.
+        order, bfloat16, autocast, train and eval mode, another order in memory, and the way back of
+        training.
 
     Example:
         >>> from ropelib import apply_rotary, cos_sin, inv_freq
@@ -193,7 +198,11 @@ def diagnose(
             head_dim = probes[0].head_dim
             decode = measurable(decode, "decode")[-1]
             decode.name = "decode"
-        return _examine(probes, decode, max_position, expectation)
+        report = _examine(probes, decode, max_position, expectation)
+        if "not-deterministic" in report.codes:
+            again = partial(_examine, probes, decode, max_position, expectation)
+            return judged_in_eval(probes, again) or report
+        return report
     except (Exit, Unmeasured) as error:
         return Report(probes[0].head_dim, findings=(finding_of(error),))
 
@@ -284,7 +293,7 @@ def _report(m: Measured, expectation: Expectation) -> Report:
         found = {f.code: f for f in reversed([rule(m) for rule in CALLS]) if f}
         wrong += reversed(found.values())
     if not wrong:
-        later = (large_and_late, differs_in_a_crowd)
+        later = (large_and_late, differs_in_a_crowd, surroundings)
         wrong += filter(None, [next(filter(None, (rule(m) for rule in later)), None)])
     notes = list(filter(None, (rule(m) for rule in NOTES))) if described and not wrong else []
     findings = tuple(_in_k(f, m.probe) for f in (*wrong, *notes))

@@ -1,16 +1,15 @@
 """Rules about ways to call: they compare calls with each other, whatever the rotation is."""
 
-from itertools import pairwise
-
 import torch
-from torch import Tensor
 
-from ropelib.diagnosis.inputs import gradient, grouped, other_widths, strides
+from ropelib.diagnosis.grouped import grouped
+from ropelib.diagnosis.inputs import gradient, other_widths, strides
 from ropelib.diagnosis.measured import Measured
 from ropelib.diagnosis.paths import every_position, half_precision
-from ropelib.diagnosis.probes import CallError, Probe, by_head
+from ropelib.diagnosis.probes import CallError, by_head
 from ropelib.diagnosis.report import Finding, wrong
-from ropelib.diagnosis.tensors import SAME, gap, random
+from ropelib.diagnosis.steps import cached, one_token_of_each
+from ropelib.diagnosis.tensors import gap, random
 
 _MOST_HEADS = 257
 
@@ -97,7 +96,7 @@ def _batch_rows(m: Measured) -> Finding | None:
         finding = _rows_of(m, 3, 2, 4) or _rows_of(m, 5, 5, 4)
     except CallError:
         finding = None  # a note says so; tables that then fit by chance are nobody's rows
-    return finding or _one_token_of_each(m)
+    return finding or one_token_of_each(m)
 
 
 def _rows_of(m: Measured, count: int, heads: int, tokens: int) -> Finding | None:
@@ -126,101 +125,7 @@ def _rows_of(m: Measured, count: int, heads: int, tokens: int) -> Finding | None
     )
 
 
-def _cached(m: Measured) -> Finding | None:
-    """One sequence in chunks must equal one full pass."""
-    step = m.decode or m.probe
-    length = m.limit
-    x, full = random(1, 2, 1, m.head_dim).expand(1, 2, length, m.head_dim), m.full
-    # A prompt, single steps, and the rest at once, for what depends on the length.
-    ends = [0, 8, *range(9, 17), length - 1]
-    chunks = [step(x[:, :, a:b], torch.arange(a, b)) for a, b in pairwise(ends) if a < b]
-    last = _last_token(step, x[:, :, -1:], length - 1)
-    if gap(last, last[:1]) > SAME:
-        return _one_token_rows(last - last[:1], last[1:])
-    cached = torch.cat((*chunks, last[:1]), dim=2)
-    differs = (cached - full).abs().amax(dim=(0, 1, 3)) > SAME
-    if not differs.any():
-        return None
-    if m.depends_on_length:
-        if m.decode is None:
-            return None  # a note says so
-        return wrong(
-            "cached-keys-keep-old-frequencies",
-            "Frequencies change with the length of the sequence, and what was cached before keeps "
-            "the old ones: its scores are those of another distance.",
-            "dynamic NTK or LongRoPE with keys cached after the rotation; cache them before it, or "
-            "fix the length",
-            since=0,
-            largest_difference=gap(cached, full),
-        )
-    since = int(differs.nonzero()[0])
-    steps = cached[0, 0, 8:16]
-    line = m.probe(x[:, :, :32], range(32))[0, 0]
-    evidence = {"largest difference": gap(cached, full)}
-    if gap(steps, line[:1]) < SAME:
-        return Finding(
-            "decode-restarts-at-zero",
-            "wrong",
-            "A token that comes alone is turned as if it stood at position 0.",
-            evidence,
-            "positions made by arange over the tokens of the step, without the length of the cache",
-            since,
-        )
-    for shift in (-8, -1, 1):
-        if gap(steps, line[8 + shift : 16 + shift]) < SAME:
-            code = "decode-off-by-one" if abs(shift) == 1 else "decode-forgets-the-prompt"
-            return Finding(
-                code,
-                "wrong",
-                f"A token that comes alone is turned as if it stood {shift:+d} from where it does.",
-                {"shift": shift, **evidence},
-                "the length of the cache taken before, or after, the token is in it",
-                since,
-            )
-    return Finding(
-        "decode-differs",
-        "wrong",
-        "A sequence in chunks is turned otherwise than in one pass.",
-        evidence,
-        "positions or tables of a step that are not those of the full pass",
-        since,
-    )
-
-
-def _one_token_of_each(m: Measured) -> Finding | None:
-    """Rows of one token, each at its own position, as a batch of texts is decoded."""
-    x, ids = random(3, 2, 1, m.head_dim), torch.tensor([[5], [0], [9]])
-    try:
-        together = m.probe(x, ids)
-    except CallError:
-        return None  # a note says so
-    apart = torch.cat([m.probe(x[b : b + 1], ids[b]) for b in range(3)])
-    return None if gap(together, apart) < SAME else _one_token_rows(together - apart, together[1:])
-
-
-def _last_token(step: Probe, x: Tensor, position: int) -> Tensor:
-    """Rotate a token that comes alone, in as many rows of a batch as are taken."""
-    try:
-        return step(x.expand(3, -1, -1, -1), [position])
-    except CallError:  # a cache for one row
-        return step(x, [position])
-
-
-def _one_token_rows(errors: Tensor, others: Tensor) -> Finding:
-    """Return the finding on rows of one token each, by what is wrong and what others are."""
-    what = "stay zero" if float(others.abs().max()) < SAME else "come out otherwise than alone"
-    return wrong(
-        "one-token-rows-wrong",
-        f"In a batch of single tokens, as each step of decoding has it, rows {what}.",
-        "a kernel that takes the number of tokens for that of rows, or a fast path for one token "
-        "that forgets the batch",
-        wrong_rows=int((errors.abs().amax(dim=(1, 2, 3)) > SAME).sum()),
-        largest_difference=float(errors.abs().max()),
-        largest_entry_of_other_rows=float(others.abs().max()),
-    )
-
-
-def _heads_rows_and_tokens(m: Measured) -> Finding | None:
+def heads_rows_and_tokens(m: Measured) -> Finding | None:
     """The first of these: heads that are mixed show in rows, and in packed ones, too."""
     few = [random(1, heads, 4, m.head_dim) for heads in (1, 2)]
     if all(m.differs(m.probe(x, range(4)), x, torch.arange(4)).any() for x in few):
@@ -231,8 +136,8 @@ def _heads_rows_and_tokens(m: Measured) -> Finding | None:
 
 CALLS = [
     _what_is_shared,
-    _heads_rows_and_tokens,
-    _cached,
+    heads_rows_and_tokens,
+    cached,
     every_position,
     half_precision,
     strides,

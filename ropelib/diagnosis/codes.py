@@ -152,6 +152,16 @@ _NOTES = {
         "detach(), no_grad, or code outside of torch",
         "Needed for training alone.",
     ),
+    "autocast-refused": (
+        "Under torch.autocast it raises.",
+        "a kernel for one dtype, beside what autocast has made bfloat16",
+        "Needed under autocast alone: switch it off inside.",
+    ),
+    "random-in-training": (
+        "In train mode results are random.",
+        "positions drawn at random, or dropout",
+        "Right where it is meant; judge it in eval mode.",
+    ),
     "several-axes": (
         "Each pair follows one axis of several.",
         "M-RoPE, axial rotation of images",

@@ -1,4 +1,4 @@
-"""The codes of bugs that show only in calls of many rows, heads and tokens, or in training."""
+"""The codes of bugs that show only in some calls: many at once, steps, training, what surrounds."""
 
 CROWDED = {
     "tokens-mixed": (
@@ -85,5 +85,57 @@ CROWDED = {
         "The gradient is turned back by the positions of the call that came last.",
         "positions or tables kept in common",
         "Save them in the context of each call.",
+    ),
+    "grouped-gradient-wrong": (
+        "With fewer heads of k than of q the gradient is wrong.",
+        "a backward with q's number of heads, or stride, for k",
+        "Take both from each tensor itself, on the way back too.",
+    ),
+    "expanded-gradient-misread": (
+        "A gradient that repeats numbers in memory, as sum() hands it back, is misread.",
+        "a backward kernel that takes no stride to be 0",
+        "Call contiguous() on the gradient that comes in, or hand on its strides.",
+    ),
+    # Steps of decoding
+    "scaled-in-the-prefill-alone": (
+        "A long prompt is turned by scaled frequencies, and steps after it are not.",
+        "dynamic NTK or LongRoPE by the number of tokens in the call",
+        "Take the length from position_ids.max() + 1, in each call.",
+    ),
+    "short-steps-wrong": (
+        "A step of two or three tokens is turned otherwise than in one pass.",
+        "a path for short calls that takes all tokens for the first",
+        "Look up the position of each token of a step.",
+    ),
+    "late-steps-wrong": (
+        "A token that comes alone late is turned otherwise than in one pass.",
+        "a path for one token that counts within blocks, or a table of its own",
+        "Use the positions and tables of the full pass.",
+    ),
+    "decay-centered-per-call": (
+        "xPos, whose decay is counted from the middle of each call.",
+        "(position - seq_len // 2) / scale_base",
+        "Count from one place in all calls, such as 0.",
+    ),
+    "keys-repeated-out-of-order": (
+        "k comes back once for each head of q, in another order than its groups.",
+        "repeat in place of repeat_interleave",
+        "Repeat each head as often as it serves, one after the other; or leave k as it is.",
+    ),
+    # What surrounds a call
+    "wrong-under-autocast": (
+        "Under torch.autocast it is turned otherwise.",
+        "angles made by a product (@, einsum), which autocast computes in bfloat16",
+        "Make angles under torch.autocast(device_type, enabled=False).",
+    ),
+    "int32-positions-misread": (
+        "position_ids of int32 are followed otherwise than those of int64.",
+        "a kernel that reads memory as int64 without a look at the dtype",
+        "Convert them, or refuse them.",
+    ),
+    "train-and-eval-differ": (
+        "A module in eval mode turns otherwise than in train mode.",
+        "frequencies or a table that one of the two modes scales or rebuilds",
+        "Use the same tables in both modes.",
     ),
 }

@@ -17,11 +17,14 @@ from ropelib.diagnosis.probes import CallError, measure
 from ropelib.diagnosis.tensors import gap, random
 
 _LONG, _SOME, _FEW = 300, 37, 17  # tokens: of no block of 4, 16 or 64, even and odd
+_LONGEST = 2100  # more than a block of 2048, which none of the others fills
 _ROUNDED = {  # of the largest entry: far float32 angles; tables, products and sums in bfloat16
     torch.float32: 0.01,
     torch.bfloat16: 2.0**-5,
+    torch.float16: 2.0**-5,
 }
 _FACTOR = 2.0**-7  # of a factor, over many entries
+TWO = torch.tensor([[6], [3]])  # near positions, which are always measured
 AGAIN = torch.tensor([[2, 8, 5, 3], [6, 1, 4, 7]])  # of the shape of the first rows that were sent
 _MOST_NUMBERS = 2**24  # of a call; wide heads are sent to fewer rows
 
@@ -145,8 +148,12 @@ def ways(m: Measured, oracle: Oracle) -> dict[str, Way]:
         "square": Way(oracle.some(6, 6), 6, 6),
         "single": Way(powers[-1:] if len(powers) else limit),
         "two": Way(oracle.positions[-2:]),
+        "rows of two": Way(oracle.some(3, 2), 3),
+        "rows of three": Way(oracle.some(2, 3), 2),
+        "two rows": Way(TWO, 2, 3),
         "rows again": Way(AGAIN, 2, 3),
         "long": Way(oracle.some(1, min(_LONG, m.limit)), 2, 1),
+        "longest": Way(oracle.some(min(_LONGEST, m.limit)), heads=1),
         "as many tokens as pairs": Way(oracle.some(min(pairs, m.limit))),
         "rows of as many tokens as pairs": Way(oracle.some(2, min(pairs, m.limit)), 2),
         "as many tokens as dimensions": Way(oracle.some(min(m.head_dim, m.limit))),
@@ -162,6 +169,10 @@ def in_half(m: Measured, oracle: Oracle) -> dict[str, Way]:
     return {
         "crowd": Way(crowd, 3, 9, low, transposed=True),
         "singles": Way(oracle.positions[:, None], len(oracle.positions), 2, low),
+        "single": Way(oracle.positions[-1:], 1, 2, low),
+        "two": Way(oracle.positions[-2:], 1, 2, low),
+        "long": Way(oracle.some(min(_LONG, m.limit)), 1, 1, low),
+        "many heads": Way(oracle.some(5), 1, 71, low),
     }
 
 

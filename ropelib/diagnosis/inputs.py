@@ -1,19 +1,18 @@
 """Rules about what is handed over: its order in memory, its width, and the way back."""
 
 import copy
-import functools
 from collections.abc import Callable, Iterator
 
 import torch
 from torch import Tensor
 
 from ropelib.diagnosis.measured import Measured
-from ropelib.diagnosis.probes import CallError, Probe, Rotate, signature_of
+from ropelib.diagnosis.probes import CallError, Probe, Rotate
 from ropelib.diagnosis.report import Finding, note, wrong
 from ropelib.diagnosis.tensors import SAME, gap, random
 
-_OTHER_WIDTHS = (80, 96, 128, 192)  # of heads that models have, and most no power of two
-_GROUPED, _GRADIENT = "grouped queries", "gradient"
+_OTHER_WIDTHS = (80, 96, 128, 192, 256)  # of heads that models have, and most no power of two
+GROUPED, GRADIENT, AUTOCAST = "grouped queries", "gradient", "autocast"  # told of elsewhere
 _RARE = ("rows of a batch expanded", "the last axis by steps of two")  # no matter if refused
 
 
@@ -24,11 +23,18 @@ def _packed(x: Tensor) -> Tensor:
     return torch.stack((torch.zeros_like(x), x, torch.zeros_like(x)), dim=-2).flatten(-2)
 
 
+def _slice(x: Tensor) -> Tensor:
+    return _packed(x)[..., x.shape[-1] : 2 * x.shape[-1]]
+
+
+def _across(x: Tensor) -> Tensor:
+    return x.transpose(1, 2).contiguous().transpose(1, 2)
+
+
 def _orders(x: Tensor) -> Iterator[tuple[str, Tensor]]:
     """Return x, its values, in other orders of memory."""
-    d = x.shape[-1]
-    yield "heads and tokens transposed", x.transpose(1, 2).contiguous().transpose(1, 2)
-    yield "a slice of the last axis", _packed(x)[..., d : 2 * d]
+    yield "heads and tokens transposed", _across(x)
+    yield "a slice of the last axis", _slice(x)
     yield "every other head of twice as many", x.repeat_interleave(2, dim=1)[:, ::2]
     yield "every other token of twice as many", x.repeat_interleave(2, dim=2)[:, :, ::2]
     fused = torch.cat((x, torch.zeros_like(x), -x), dim=1).transpose(1, 2).contiguous()
@@ -45,7 +51,7 @@ def strides(m: Measured) -> Finding | None:
     for name, arranged in _orders(x):
         expected = plain[:1] if "expanded" in name else plain
         try:
-            result = _through(m.probe, lambda rotate, to=arranged: _given(rotate, to))(x, ids)
+            result = through(m.probe, lambda rotate, to=arranged: _given(rotate, to))(x, ids)
         except CallError as error:
             if name not in _RARE:
                 m.refused[name] = str(error.__cause__ or error).partition("\n")[0]
@@ -86,110 +92,104 @@ def _given(rotate: Rotate, arranged: Tensor) -> Rotate:
     return call
 
 
-def _through(probe: Probe, change: Callable[[Rotate], Rotate]) -> Probe:
+def through(probe: Probe, change: Callable[[Rotate], Rotate]) -> Probe:
     """Return the probe of a rotation that is made from this one."""
     other = copy.copy(probe)
     other.rotate = change(probe.rotate)
     return other
 
 
-# Grouped queries
-
-
-def grouped(m: Measured) -> Finding | None:
-    """Where q and k go in together, k may have fewer heads."""
-    try:
-        together = "other_heads" in signature_of(m.probe.rotate).parameters
-    except ValueError:  # a built-in function
-        together = False
-    if not together:
-        return None
-    for of_q, of_k in ((8, 2), (8, 1)):
-        heads, others = (of_k, of_q) if m.probe.name.endswith("of k") else (of_q, of_k)
-        finding = _grouped(m, heads, others)
-        if finding or _GROUPED in m.refused:
-            return finding
-    return None
-
-
-def _grouped(m: Measured, heads: int, others: int) -> Finding | None:
-    x, ids = random(1, heads, 5, m.head_dim), torch.arange(5)
-    probe = _through(m.probe, lambda rotate: functools.partial(rotate, other_heads=others))
-    try:
-        result = probe(x, ids)
-    except CallError as error:
-        m.refused[_GROUPED] = str(error.__cause__ or error).partition("\n")[0]
-        return None
-    if gap(result, m.probe(x, ids)) > SAME:
-        return wrong(
-            "grouped-queries-wrong",
-            "With fewer heads of k than of q it is turned otherwise than with as many.",
-            "the number of heads, or the stride, of one taken for the other, or one read in place "
-            "of the other",
-            heads=heads,
-            of_the_other=others,
-            largest_difference=gap(result, m.probe(x, ids)),
-        )
-
-
-def refused_groups(m: Measured) -> Finding | None:
-    """Say that k must have as many heads as q."""
-    if _GROUPED in m.refused:
-        return note(
-            "grouped-queries-refused",
-            f"k with fewer heads than q is refused: {m.refused[_GROUPED]}",
-        )
-
-
 # The way back
+
+ROUNDED_BACK = 0.05 / 4  # of the largest entry: what bfloat16 on the way back leaves
+_DENSE = "densely"
+
+
+_EXPANDED = {
+    "one number for all": lambda g: g[:1, :1, :1, :1].expand(g.shape),
+    "one vector for all tokens": lambda g: g[:, :, :1].expand(g.shape),
+    "one number for each vector": lambda g: g[..., :1].expand(g.shape),
+}
+_HANDED_BACK = {
+    _DENSE: lambda g: g,
+    "heads and tokens transposed": _across,
+    "a slice of the last axis": _slice,
+} | _EXPANDED
 
 
 def gradient(m: Measured) -> Finding | None:
     """The gradient of a rotation is turned back by the same angle."""
-    d = m.head_dim
-    x = random(_rows(m), 3, 8, d)
+    x = random(_rows(m), 3, 8, m.head_dim)
     ids = _uneven_rows(m, x)
-    basis = torch.eye(d)[None, :, None].expand(1, -1, 8, -1)
-    each = ids if ids.dim() == 2 else ids[None]
-    images = torch.cat([m.applied(basis, row) for row in each])  # (1 or batch, d, 8, d)
-    images = images.expand(len(x), -1, -1, -1)
+    turned = images(m, x, ids)
     upstream = x.flip(-1)
-    backward = torch.einsum("bitr,bhtr->bhti", images, upstream.double())
-    forward = torch.einsum("bitr,bhti->bhtr", images, upstream.double())
-    across = upstream.transpose(1, 2).contiguous().transpose(1, 2)
-    try:
-        measured = [
-            _through(m.probe, lambda rotate, g=g: _gradient_of(rotate, g))(x, ids)
-            for g in (upstream, across)
-        ]
-    except CallError as error:
-        m.refused[_GRADIENT] = str(error.__cause__ or error).partition("\n")[0]
-        return None
-    allowed = 0.05 * float(backward.abs().max()) / 4  # what bfloat16 on the way back leaves
-    errors = [gap(grad, backward) for grad in measured]
-    if errors[0] < allowed > errors[1]:
-        return None
-    if errors[0] < allowed:
-        return wrong(
-            "strides-ignored",
-            "A gradient in another order of memory is turned into another result: it is read as if "
-            "it were contiguous.",
-            "a backward kernel that counts addresses itself; call contiguous() on what it is given",
-            largest_difference=errors[1],
-        )
-    if gap(measured[0], forward) < allowed:
+    errors = {}
+    for name, arrange in _HANDED_BACK.items():
+        try:
+            probe = through(m.probe, lambda rotate, a=arrange: gradient_of(rotate, upstream, a))
+            found = probe(x, ids)
+        except CallError as error:
+            m.refused[GRADIENT] = str(error.__cause__ or error).partition("\n")[0]
+            return None
+        backward = turned_back(turned, arrange(upstream))
+        allowed = ROUNDED_BACK * float(backward.abs().max())
+        if gap(found, backward) < allowed:
+            continue
+        if name == _DENSE:
+            forward = torch.einsum("bitr,bhti->bhtr", turned, upstream.double())
+            return _not_turned_back(gap(found, backward), gap(found, forward) < allowed)
+        errors[name] = gap(found, backward)
+    if errors:
+        return _misread(errors)
+
+
+def images(m: Measured, x: Tensor, ids: Tensor) -> Tensor:
+    """What becomes of each basis vector, (batch, head_dim, seq_len, head_dim), in float64."""
+    basis = torch.eye(m.head_dim)[None, :, None].expand(1, -1, x.shape[2], -1)
+    each = ids if ids.dim() == 2 else ids[None]
+    return torch.cat([m.applied(basis, row) for row in each]).expand(len(x), -1, -1, -1)
+
+
+def turned_back(turned: Tensor, upstream: Tensor) -> Tensor:
+    """Return the gradient by x, given that by the result."""
+    return torch.einsum("bitr,bhtr->bhti", turned, upstream.double())
+
+
+def _not_turned_back(error: float, forward: bool) -> Finding:
+    if forward:
         return wrong(
             "gradient-rotates-forward",
             "The gradient is turned forward once more, by the angle of the position, where it must "
             "be turned back by it: inference is right, and training is not.",
             "a backward that calls the forward with the same sine; it needs -sin",
-            largest_difference=errors[0],
+            largest_difference=error,
         )
     return wrong(
         "gradient-wrong",
         "The gradient is not that of the rotation: inference is right, and training is not.",
         "a backward written by hand: it is the rotation by minus the angle, times the same factor",
-        largest_difference=errors[0],
+        largest_difference=error,
+    )
+
+
+def _misread(errors: dict[str, float]) -> Finding:
+    """Return the finding on gradients that are right where they lie densely in memory."""
+    ordered = [name for name in errors if name not in _EXPANDED]
+    if ordered:
+        return wrong(
+            "strides-ignored",
+            "A gradient in another order of memory is turned into another result: it is read as if "
+            f"it were contiguous ({', '.join(ordered)}).",
+            "a backward kernel that counts addresses itself; call contiguous() on what it is given",
+            largest_difference=max(errors.values()),
+        )
+    return wrong(
+        "expanded-gradient-misread",
+        "A gradient that repeats one number in memory, as sum() and mean() hand it back, is turned "
+        f"into another result: it is read as if it were contiguous ({', '.join(errors)}).",
+        "a backward kernel that counts addresses itself, and takes no stride to be 0; call "
+        "contiguous() on what it is given",
+        largest_difference=max(errors.values()),
     )
 
 
@@ -206,7 +206,7 @@ def _uneven_rows(m: Measured, x: Tensor) -> Tensor:
     return rows[0].sort().values if wrongly else rows
 
 
-def _gradient_of(rotate: Rotate, upstream: Tensor) -> Rotate:
+def gradient_of(rotate: Rotate, upstream: Tensor, arrange: Callable[[Tensor], Tensor]) -> Rotate:
     """Make a function that returns the gradient by x of a rotation, given that by its result."""
 
     def call(x: Tensor, position_ids: Tensor) -> Tensor:
@@ -215,8 +215,7 @@ def _gradient_of(rotate: Rotate, upstream: Tensor) -> Rotate:
             result = rotate(leaf * 1, position_ids)  # what is no leaf may be written into
             if not (isinstance(result, Tensor) and result.requires_grad):
                 raise RuntimeError("the result does not depend on x for autograd")
-            given = torch.empty_strided(upstream.shape, upstream.stride(), device=x.device)
-            given = given.copy_(upstream).to(result.dtype)
+            given = arrange(upstream.to(x.device, result.dtype, copy=True))
             (grad,) = torch.autograd.grad(result, leaf, given)
         return grad
 
@@ -225,17 +224,17 @@ def _gradient_of(rotate: Rotate, upstream: Tensor) -> Rotate:
 
 def no_gradient(m: Measured) -> Finding | None:
     """Say that gradients could not be compared."""
-    if _GRADIENT in m.refused:
+    if GRADIENT in m.refused:
         return note(
             "no-gradient",
             "No gradient comes back, so that this can serve inference alone: "
-            f"{m.refused[_GRADIENT]}",
+            f"{m.refused[GRADIENT]}",
         )
 
 
 def refused_strides(m: Measured) -> Finding | None:
     """Say which orders of memory are refused."""
-    orders = [name for name in m.refused if name not in (_GROUPED, _GRADIENT)]
+    orders = [name for name in m.refused if name not in (GROUPED, GRADIENT, AUTOCAST)]
     if orders:
         return note(
             "strides-refused",

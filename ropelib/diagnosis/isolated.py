@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from ropelib.diagnosis.crowded import AGAIN, Oracle, Way, compared, oracle_of, outcomes, tried
+from ropelib.diagnosis.crowded import AGAIN, TWO, Oracle, Way, compared, oracle_of, outcomes, tried
 from ropelib.diagnosis.measured import Measured
 from ropelib.diagnosis.paths import otherwise
 from ropelib.diagnosis.report import Finding, wrong
@@ -231,12 +231,20 @@ def _few_tokens(oracle: Oracle) -> Iterator[_Guess]:
             f"A single token at position {position} is turned otherwise than beside others.",
             "a path for one token that counts within blocks of the cache, of 16 positions or more",
         )
+    for way in (Way(oracle.positions[-2:]), Way(oracle.some(3, 2), 3), Way(oracle.some(2, 3), 2)):
+        many = "" if way.rows == 1 else f" in each of {way.rows} rows"
+        yield _Guess(
+            "short-steps-wrong",
+            way,
+            f"{way.ids.shape[-1]} tokens in a call{many}, as a step that guesses ahead has them, "
+            "are turned otherwise than beside others.",
+            "a path for short calls that takes all tokens to stand at the first's position",
+        )
     yield _Guess(
-        "decode-differs",
-        Way(oracle.positions[-2:]),
-        "Two tokens in a call, as a step that guesses ahead has them, are turned otherwise than "
-        "beside others.",
-        "a path for short calls that takes all tokens to stand at the first's position",
+        "one-token-rows-wrong",
+        Way(TWO, 2, 3),
+        "In a batch of two single tokens one comes out otherwise than alone.",
+        "a fast path for one token that forgets the batch",
     )
     yield _Guess(
         "one-token-rows-wrong",
@@ -251,7 +259,7 @@ def _many_tokens(m: Measured, oracle: Oracle) -> Iterator[_Guess]:
     if oracle.by_runs:
         long = (oracle.positions,)
     else:
-        long = (oracle.some(min(300, m.limit)).sort()[0],)
+        long = [oracle.some(min(count, m.limit)).sort()[0] for count in (300, 2100)]
     for ids in long:
         yield _mixed(ids)
 
@@ -295,6 +303,10 @@ def _in_bfloat16(m: Measured, oracle: Oracle) -> Finding | None:
             "nine heads": Way(near, heads=9),
             "rows of nine heads": Way(oracle.some(2, 5, below=9), 2, 9),
             "more tokens than a few": Way(oracle.some(min(37, m.limit))),
+            "a single token": Way(far[-1:]),
+            "a step of two tokens": Way(far[-2:]),
+            "many heads": Way(oracle.some(5), heads=71),
+            "many tokens": Way(oracle.some(min(300, m.limit)), heads=1),
         }
         for name, way in conditions.items():
             half = Way(way.ids, way.rows, way.heads, low)

@@ -2,8 +2,14 @@
 
 import torch
 
+from ropelib.diagnosis.circumstances import (
+    length_in_one_mode,
+    random_in_training,
+    refused_autocast,
+)
 from ropelib.diagnosis.fit import is_round
-from ropelib.diagnosis.inputs import no_gradient, refused_groups, refused_strides
+from ropelib.diagnosis.grouped import refused_groups
+from ropelib.diagnosis.inputs import no_gradient, refused_strides
 from ropelib.diagnosis.measured import Measured, speeds_of
 from ropelib.diagnosis.probes import CallError
 from ropelib.diagnosis.report import Finding, note
@@ -246,5 +252,8 @@ NOTES = [
     refused_strides,
     refused_groups,
     no_gradient,
+    refused_autocast,
+    random_in_training,
+    length_in_one_mode,
     _float32_angles,
 ]

@@ -6,6 +6,7 @@ from torch import Tensor
 
 from ropelib.diagnosis.measured import Measured, relativity_error
 from ropelib.diagnosis.report import Finding, Report, note, wrong
+from ropelib.diagnosis.xpos import wrong_with_decay
 
 
 def joint_report(reports: list[Report], measured: list[Measured]) -> Report:
@@ -23,6 +24,8 @@ def joint_report(reports: list[Report], measured: list[Measured]) -> Report:
             return replace(other, findings=(finding, *other.findings))
     error = relativity_error(*(m.near for m in measured))
     if codes[0] == codes[1] == {"norm-not-kept"} and error < 1e-3:
+        if finding := wrong_with_decay(measured):
+            return replace(q, findings=(finding,))
         xpos = note(
             "xpos",
             "One of q and k grows with the position as the other shrinks: xPos, right as a pair.",

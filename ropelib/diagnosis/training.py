@@ -1,6 +1,7 @@
 """The rule on training: the way back of many tokens, far positions and half precision."""
 
 import copy
+import warnings
 
 import torch
 from torch import Tensor
@@ -10,17 +11,23 @@ from ropelib.diagnosis.measured import Measured
 from ropelib.diagnosis.probes import CallError
 from ropelib.diagnosis.report import Finding, wrong
 
-_TOKENS = 21
+_MANY, _SOME, _FEW = (3, 17, 67), (2, 9, 21), (1, 9, 1)  # rows, heads, tokens
+_SIZES = (  # fewer in half precision, where what is large is a kernel of its own less often
+    (torch.float32, _MANY),
+    (torch.bfloat16, _SOME),
+    (torch.float16, _SOME),
+    (torch.float32, _FEW),
+)
 
 
 def differs_in_training(m: Measured, oracle: Oracle) -> Finding | None:
     """The value under grad mode, the gradient, and what becomes of the gradient that is given."""
-    tokens = min(_TOKENS, m.limit)
-    for dtype, count in ((torch.float32, tokens), (torch.bfloat16, tokens), (torch.float32, 1)):
+    for dtype, (rows, heads, tokens) in _SIZES:
+        count = min(tokens, m.limit)
         ids = oracle.positions[-count:]
         if not oracle.by_runs and count > 1:
-            ids = oracle.some(2, count)
-        way = Way(ids, len(ids) if ids.dim() == 2 else 1, 9, dtype, transposed=True)
+            ids = oracle.some(rows, count)
+        way = Way(ids, len(ids) if ids.dim() == 2 else 1, heads, dtype, transposed=True)
         for each in way.simpler(oracle.takes_rows):
             try:
                 seen = _trained(m, each)
@@ -82,7 +89,7 @@ def _judged(m: Measured, oracle: Oracle, way: Way, seen: dict[str, Tensor]) -> F
         return wrong(
             "gradient-wrong-far",
             "The gradient is right for a few tokens and heads at near positions, and not for "
-            f"{way.ids.shape[-1]} of 9 heads at far ones.",
+            f"{way.ids.shape[-1]} of {way.heads} heads at far ones.",
             "a backward with a table, or a number of tokens, of its own; hand it those of the "
             "forward",
             largest_difference=back.error,
@@ -120,7 +127,9 @@ def _trained(m: Measured, way: Way) -> dict[str, Tensor]:
             # Another layer, or the next text: what the way back needs must not be kept in common.
             if way.dtype == torch.float32:
                 m.probe.rotate(leaf.detach()[:, :1] * 1, others_of(position_ids))
-            (gradient,) = torch.autograd.grad(result, leaf, given)
+            with warnings.catch_warnings():  # complex numbers of float16 are said to be new
+                warnings.simplefilter("ignore")
+                (gradient,) = torch.autograd.grad(result, leaf, given)
         seen.update({"value": value, "given": before, "given after": given.cpu()})
         return gradient
 

@@ -176,4 +176,4 @@ def test_a_diagnosis_asks_little():
         return plain(x, ids)
 
     assert diagnose(watched).ok
-    assert len(asked) <= 80 and sum(asked) <= 2**22
+    assert len(asked) <= 110 and sum(asked) <= 5 * 2**20

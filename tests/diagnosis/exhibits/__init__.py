@@ -6,6 +6,7 @@ it is written anew from its formula; what transformers ships is imported.
 
 from exhibits import (
     broken,
+    circumstances,
     crowded,
     expectations,
     frequencies,
@@ -19,12 +20,14 @@ from exhibits import (
     several_axes,
     shapes,
     shipped,
+    steps,
 )
 from exhibits.kit import EXHIBITS, PLAIN, YARN_FACTOR, plain, turn, yarn
 
 __all__ = ["EXHIBITS", "PLAIN", "YARN_FACTOR", "plain", "turn", "yarn"]
 __all__ += [
     "broken",
+    "circumstances",
     "crowded",
     "expectations",
     "frequencies",
@@ -34,4 +37,4 @@ __all__ += [
     "positions",
     "precision",
 ]
-__all__ += ["q_and_k", "right", "several_axes", "shapes", "shipped"]  # enter theirs
+__all__ += ["q_and_k", "right", "several_axes", "shapes", "shipped", "steps"]  # enter theirs

@@ -152,7 +152,7 @@ def _():
     return {"rotate": rows_only(lambda ids: kept.setdefault(ids.shape, ids.clone()))}
 
 
-@exhibit("a step of two tokens at the position of the first", "decode-differs")
+@exhibit("a step of two tokens at the position of the first", "short-steps-wrong")
 def _():
     return {
         "rotate": lambda x, ids: plain(
@@ -200,7 +200,7 @@ def _():
     return {"rotate": rotate}
 
 
-@exhibit("single tokens restart in each block of 16", "decode-differs")
+@exhibit("single tokens restart in each block of 16", "late-steps-wrong")
 def _():
     def rotate(x, ids):
         return plain(x, ids * (ids % 16 != 0) if x.shape[2] == 1 else ids)

@@ -1,0 +1,213 @@
+"""Rules about decoding: steps of one token and of a few, early and late, against one full pass."""
+
+from itertools import pairwise
+
+import torch
+from torch import Tensor
+
+from ropelib.diagnosis.measured import Measured
+from ropelib.diagnosis.paths import otherwise
+from ropelib.diagnosis.probes import CallError, Probe
+from ropelib.diagnosis.report import Finding, wrong
+from ropelib.diagnosis.tensors import SAME, gap, random
+
+_ALONE = range(8, 16)  # a prompt of eight, eight single tokens,
+_TOGETHER = (range(16, 18), range(18, 21))  # and steps that guess ahead
+_LATE = 4  # powers of two before which, and at which, a token comes alone
+_ROUNDED = 2.0**-5  # of the largest entry: what tables and sums in bfloat16 leave
+
+
+def cached(m: Measured) -> Finding | None:
+    """One sequence in chunks must equal one full pass."""
+    step = m.decode or m.probe
+    length = m.limit
+    x, full = random(1, 2, 1, m.head_dim).expand(1, 2, length, m.head_dim), m.full
+    # A prompt, short steps, and the rest at once, for what depends on the length.
+    ends = _ends(length)
+    chunks = [step(x[:, :, a:b], torch.arange(a, b)) for a, b in pairwise(ends)]
+    last = _last_token(step, x[:, :, -1:], length - 1)
+    if gap(last, last[:1]) > SAME:
+        return _one_token_rows(last - last[:1], last[1:])
+    together = torch.cat((*chunks, last[:1]), dim=2)
+    differs = (together - full).abs().amax(dim=(0, 1, 3)) > SAME
+    if not differs.any():
+        return _decoded_elsewhere(m, step)
+    if m.depends_on_length:
+        return _of_another_length(m, together, full)
+    if m.decode is None and _as_many_as_heads(m, differs):
+        return None  # another rule says so
+    finding = _named(m, together, full, differs)
+    return finding or _named_by_chunk(ends, together, full, differs)
+
+
+def _as_many_as_heads(m: Measured, differs: Tensor) -> bool:
+    """Whether two tokens are wrong in two heads alone."""
+    two = torch.tensor(list(_TOGETHER[0]))
+    x = random(1, 3, 2, m.head_dim)
+    wrongly = differs.nonzero().flatten()
+    return torch.equal(wrongly, two) and not m.differs(m.probe(x, two), x, two).any()
+
+
+def _ends(length: int) -> list[int]:
+    """Return where chunks of a sequence begin, and where the last but one token ends."""
+    powers = [2**k for k in range(5, length.bit_length()) if 2**k < length - 3][-_LATE:]
+    late = {end for power in powers for end in (power - 1, power, power + 1)}
+    ends = {0, *_ALONE, *(steps.start for steps in _TOGETHER), _TOGETHER[-1].stop, *late}
+    return sorted({end for end in ends if end < length - 2} | {length - 2, length - 1})
+
+
+def _of_another_length(m: Measured, together: Tensor, full: Tensor) -> Finding | None:
+    """Frequencies change with the length: of those cached before, or with that of the call."""
+    if m.decode is None and m.obeys == "start":
+        return None  # what counts from an offset may be for whole texts: a note says so
+    if gap(together[:, :, -1:], full[:, :, -1:]) > SAME:
+        return wrong(
+            "scaled-in-the-prefill-alone",
+            "Frequencies change with the length, and a step of one token does not follow: the "
+            "last token is turned by others than in one pass, and its keys by those of the pass.",
+            "the length taken from the tokens of the call (x.shape[-2]), or scaling that is asked "
+            "for in the prefill alone; take it from the position, position_ids.max() + 1",
+            largest_difference=gap(together[:, :, -1:], full[:, :, -1:]),
+            position=full.shape[2] - 1,
+        )
+    if m.decode is None:
+        return None  # a note says so
+    return wrong(
+        "cached-keys-keep-old-frequencies",
+        "Frequencies change with the length of the sequence, and what was cached before keeps "
+        "the old ones: its scores are those of another distance.",
+        "dynamic NTK or LongRoPE with keys cached after the rotation; cache them before it, or "
+        "fix the length",
+        since=0,
+        largest_difference=gap(together, full),
+    )
+
+
+def _named(m: Measured, together: Tensor, full: Tensor, differs: Tensor) -> Finding | None:
+    """What single tokens after a prompt of eight tell."""
+    since = int(differs.nonzero()[0])
+    steps = together[0, 0, _ALONE.start : _ALONE.stop]
+    x = random(1, 2, 1, m.head_dim).expand(1, 2, min(32, m.limit), -1)
+    line = m.probe(x, range(x.shape[2]))[0, 0]
+    evidence = {"largest difference": gap(together, full)}
+    if gap(steps, line[:1]) < SAME:
+        return Finding(
+            "decode-restarts-at-zero",
+            "wrong",
+            "A token that comes alone is turned as if it stood at position 0.",
+            evidence,
+            "positions made by arange over the tokens of the step, without the length of the cache",
+            since,
+        )
+    for shift in (-8, -1, 1):
+        if gap(steps, line[8 + shift : 16 + shift]) < SAME:
+            code = "decode-off-by-one" if abs(shift) == 1 else "decode-forgets-the-prompt"
+            return Finding(
+                code,
+                "wrong",
+                f"A token that comes alone is turned as if it stood {shift:+d} from where it does.",
+                {"shift": shift, **evidence},
+                "the length of the cache taken before, or after, the token is in it",
+                since,
+            )
+    return None
+
+
+def _named_by_chunk(ends: list[int], together: Tensor, full: Tensor, differs: Tensor) -> Finding:
+    """Which of the chunks are wrong: those of a few tokens, or those that come alone late."""
+    wrongly = set(differs.nonzero().flatten().tolist())
+    evidence = {"since": min(wrongly), "largest_difference": gap(together, full)}
+    sizes = {(a, b): b - a for a, b in pairwise((*ends, len(differs)))}
+    few = {i for (a, b), size in sizes.items() if 1 < size < 5 for i in range(a, b)}
+    if wrongly <= few:
+        return wrong(
+            "short-steps-wrong",
+            "A step of two or three tokens, as one that guesses ahead has it, is turned otherwise "
+            "than the same tokens in one pass; steps of one token are right.",
+            "a path for short calls that takes all tokens to stand at the first's position",
+            **evidence,
+        )
+    late = {a for (a, b), size in sizes.items() if size == 1 and a >= _ALONE.stop}
+    if wrongly <= late:
+        return wrong(
+            "late-steps-wrong",
+            "A token that comes alone late in a sequence is turned otherwise than in one pass; "
+            "those that come early are right.",
+            "a path for one token that counts within blocks of the cache, or a table of its own "
+            "that ends or is made longer otherwise",
+            **evidence,
+        )
+    return wrong(
+        "decode-differs",
+        "A sequence in chunks is turned otherwise than in one pass.",
+        "positions or tables of a step that are not those of the full pass",
+        **evidence,
+    )
+
+
+def _decoded_elsewhere(m: Measured, step: Probe) -> Finding | None:
+    """Other steps of a function for decoding that follows position_ids and counts nothing."""
+    if m.decode is None or m.depends_on_length or m.obeys != "all":
+        return None  # `crowded.py` asks for these, or nothing can be compared
+    x = random(1, 2, 1, m.head_dim)
+    if _refused_or_wrong(m, step, x, m.known[5:6]):
+        return None  # it counts for itself, and stands at the end by now
+    far = m.known[-1:]
+    for rows in (m.known[[5, 0, 8]][:, None], m.known[-2:][:, None], m.known[[3, -1]][:, None]):
+        x = random(len(rows), 2, 1, m.head_dim)
+        try:
+            found = step(x, rows)
+        except CallError:  # rows of a batch share their positions
+            break
+        if m.differs(found, x, rows).any():
+            return _one_token_rows(found - m.applied(x, rows), found[1:])
+    for name, ids in {"one token": m.known[5:6], "a late token": far, "two": m.known[-2:]}.items():
+        x = random(1, 2, len(ids), m.head_dim).bfloat16()
+        try:
+            low = step(x, ids).double()
+        except (TypeError, CallError):
+            break
+        exact = m.applied(x, ids)
+        if gap(low, exact) > _ROUNDED * float(exact.abs().max()):
+            return otherwise("bfloat16", f"steps of decoding, {name}", gap(low, exact))
+    return None
+
+
+def _refused_or_wrong(m: Measured, step: Probe, x: Tensor, ids: Tensor) -> bool:
+    try:
+        return bool(m.differs(step(x, ids), x, ids).any())
+    except CallError:
+        return True
+
+
+def one_token_of_each(m: Measured) -> Finding | None:
+    """Rows of one token, each at its own position, as a batch of texts is decoded."""
+    x, ids = random(3, 2, 1, m.head_dim), torch.tensor([[5], [0], [9]])
+    try:
+        together = m.probe(x, ids)
+    except CallError:
+        return None  # a note says so
+    apart = torch.cat([m.probe(x[b : b + 1], ids[b]) for b in range(3)])
+    return None if gap(together, apart) < SAME else _one_token_rows(together - apart, together[1:])
+
+
+def _last_token(step: Probe, x: Tensor, position: int) -> Tensor:
+    """Rotate a token that comes alone, in as many rows of a batch as are taken."""
+    try:
+        return step(x.expand(3, -1, -1, -1), [position])
+    except CallError:  # a cache for one row
+        return step(x, [position])
+
+
+def _one_token_rows(errors: Tensor, others: Tensor) -> Finding:
+    """Return the finding on rows of one token each, by what is wrong and what others are."""
+    what = "stay zero" if float(others.abs().max()) < SAME else "come out otherwise than alone"
+    return wrong(
+        "one-token-rows-wrong",
+        f"In a batch of single tokens, as each step of decoding has it, rows {what}.",
+        "a kernel that takes the number of tokens for that of rows, or a fast path for one token "
+        "that forgets the batch",
+        wrong_rows=int((errors.abs().amax(dim=(1, 2, 3)) > SAME).sum()),
+        largest_difference=float(errors.abs().max()),
+        largest_entry_of_other_rows=float(others.abs().max()),
+    )
