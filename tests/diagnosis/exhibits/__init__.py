@@ -16,6 +16,7 @@ from exhibits import (
     precision,
     q_and_k,
     right,
+    right_forms,
     several_axes,
     shapes,
     shipped,
@@ -34,4 +35,4 @@ __all__ += [
     "positions",
     "precision",
 ]
-__all__ += ["q_and_k", "right", "several_axes", "shapes", "shipped"]  # enter theirs
+__all__ += ["q_and_k", "right", "right_forms", "several_axes", "shapes", "shipped"]  # enter theirs
