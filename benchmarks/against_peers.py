@@ -3,12 +3,13 @@
 transformers' models with their own configurations, and the packages of `.venv/peers`, where
 `make bench` puts them. Whatever is not installed is said to be missing.
 
-    python benchmarks/against_peers.py                  # all; some minutes
+    python benchmarks/against_peers.py                  # all; an hour on two cores
     python benchmarks/against_peers.py llama phi onnx   # those whose name has one of these words
 """
 
 import argparse
 import importlib
+import inspect
 import re
 import sys
 import warnings
@@ -33,7 +34,7 @@ def transformers() -> Iterator[Case]:
     for model_type in sorted(automatic.CONFIG_MAPPING):
         try:
             from_transformers(model_type)
-        except ValueError as error:
+        except Exception as error:  # a file may need a package that is not here
             kinds = re.search("layer_type must be one of (.*), which rotate", str(error))
         else:
             kinds = None
@@ -42,14 +43,50 @@ def transformers() -> Iterator[Case]:
             yield " ".join(filter(None, ("transformers", model_type, kind))), made, {}
 
 
-def verdict(made: Callable[[], object], options: dict) -> tuple[str, str]:
-    """Return in a word and a sentence what was said."""
+def same_as(rotation: object) -> object | None:
+    """Return what decides a rotation of transformers: its code, as text, and its numbers.
+
+    Most files hold a copy of one code; a rotation of the same text and the same numbers as one that
+    was measured is not measured again.
+    """
+    try:
+        call = _found_in(_found_in(rotation[0], "rotate"), "module")
+        module, apply = (_found_in(call, name) for name in ("module", "apply"))
+    except (KeyError, TypeError):
+        return None
+    helpers = inspect.getclosurevars(apply).globals.values()
+    code = [apply, type(module).forward, *filter(inspect.isfunction, helpers)]
+    numbers = {name: value.tolist() for name, value in module.named_buffers()}
+    settings = {k: v for k, v in vars(module).items() if isinstance(v, (int, float, str, list))}
+    rope = str(getattr(module.config, "rope_parameters", ""))
+    way = [_found_in(call, name) for name in ("options", "rotated", "transposed")]
+    return str(
+        ([inspect.getsource(each) for each in code], numbers, settings, rope, way, call.head_dim)
+    )
+
+
+def _found_in(function: Callable, name: str) -> object:
+    return inspect.getclosurevars(function).nonlocals[name]
+
+
+def verdict(made: Callable[[], object], options: dict, seen: dict) -> tuple[str, str]:
+    """Return in a word and a sentence what was said; `seen` is what was said of others."""
     try:
         rotation = made()
     except ImportError as error:
         return "missing", str(error)
     except Exception as error:  # a default configuration may fit nothing
-        return "refused", f"{type(error).__name__}: {error}"
+        no_rotation = re.search(
+            "defines no class whose name ends in|no code of its own", str(error)
+        )
+        return "none" if no_rotation else "refused", f"{type(error).__name__}: {error}"
+    known = same_as(rotation)
+    if known is None or known not in seen:
+        seen[known] = _said_of(rotation, options)
+    return seen[known]
+
+
+def _said_of(rotation: object, options: dict) -> tuple[str, str]:
     try:
         report = diagnose(rotation, max_position=2048, **options)
     except (TypeError, ValueError) as error:
@@ -68,11 +105,12 @@ def main() -> None:
     warnings.simplefilter("ignore")
     sys.path.append(str(PEERS))
     counts: dict[str, int] = {}
+    seen: dict[object, tuple[str, str]] = {}
     for family in (*FAMILIES, transformers):
         for name, made, options in family():
             if words and not any(word in name for word in words):
                 continue
-            word, sentence = verdict(made, options)
+            word, sentence = verdict(made, options, seen)
             counts[word] = counts.get(word, 0) + 1
             print(f"{word:8} {name:50} {' '.join(sentence.split())[:200]}", flush=True)
     print(", ".join(f"{count} {word}" for word, count in sorted(counts.items())))

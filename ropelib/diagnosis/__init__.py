@@ -43,7 +43,7 @@ from ropelib.diagnosis.probes import (
     takes_the_part,
     with_width,
 )
-from ropelib.diagnosis.report import Finding, Report
+from ropelib.diagnosis.report import Finding, Report, note
 from ropelib.diagnosis.several_axes import number_of_axes, text_of
 
 __all__ = ["diagnose"]  # first on its page
@@ -285,6 +285,9 @@ def _is_right_seq_first(probe: Probe, max_position: int) -> bool:
 def _report(m: Measured, expectation: Expectation) -> Report:
     found = filter(None, (rule(m) for rule in CAUSES))
     finding = next((f for f in found if not expectation.excuses(f, m)), None)
+    if finding and finding.code == "does-not-rotate" and expectation.nothing_turns(m):
+        still = note("nothing-turns", "Nothing turns, as expected: a layer without positions.")
+        return Report(m.head_dim, positions=m.limit, probed=len(m.far.positions), findings=(still,))
     described = finding is None or finding.code not in SHAPELESS
     wrong = [finding] if finding else []
     if described and not wrong:

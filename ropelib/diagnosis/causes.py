@@ -293,7 +293,7 @@ def _scaled(m: Measured) -> Finding | None:
                 "the 1 / sqrt(head_dim) of the scores, or a normalization, moved into the rotation",
                 scale=scale,
             )
-    rest = [float(m.near.matrices[0, r, r]) for r in m.resting]
+    rest = [float(m.near.matrices[0, r, r]) for r in m.resting if r not in m.still]
     if rest and abs(scale - 1) > 1e-3 and abs(max(rest) / scale - 1) < 1e-3:
         return wrong(
             "norm-not-kept",
@@ -334,7 +334,7 @@ def _scaled_far_away(m: Measured) -> Finding | None:
 
 def _last_pair(m: Measured) -> Finding | None:
     n, speeds = m.num_pairs, m.turning
-    if m.pairing.layout == "half" and m.pairing.width > n:
+    if m.pairing.width > n:
         return None  # p-RoPE has still pairs: a note says so, and an expectation may say more
     missing = False
     if 2 * (n + 1) == m.head_dim and m.pairing.offset == 0 and m.fit.is_geometric:
@@ -373,7 +373,7 @@ def inverted_blend(factor: float, split: tuple[int, int] | None = None) -> Findi
 
 
 def _not_relative(m: Measured) -> Finding | None:
-    if m.relativity_error > 1e-2 * float(m.scale.mean()) ** 2:
+    if m.relativity_error > (1e-2 + 4 * m.noise) * float(m.scale.mean()) ** 2:
         return wrong(
             "not-relative",
             "The score of two rotated vectors depends on where they stand, not only on how far "

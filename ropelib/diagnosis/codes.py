@@ -41,6 +41,16 @@ _NOTES = {
         "one axis of several, moved alone",
         "Right where it is meant; axes= looks at all axes.",
     ),
+    "nothing-turns": (
+        "Nothing turns, as expected.",
+        "a layer without positions (NoPE)",
+        "Right where inv_freq= is all zeros.",
+    ),
+    "pairs-between-stand-still": (
+        "Pairs turn with others between them that stand still.",
+        "one axis of several, moved alone; every second or third pair",
+        "Right where it is meant; inv_freq= says so, with zeros for those that stand still.",
+    ),
     "slow-pairs-stand-still": (
         "The slowest pairs do not turn.",
         "p-RoPE, as in Gemma 4",
@@ -110,6 +120,11 @@ _NOTES = {
         "The result has another dtype than x.",
         "float32 tables that promote the product",
         "Cast the result back: .type_as(x).",
+    ),
+    "float32-refused": (
+        "x of float32 is refused, and was sent in the dtype that is taken.",
+        "a kernel for half precision alone",
+        "Fine where it is meant; rounding hides what is smaller than it.",
     ),
     "bfloat16-refused": (
         "x of bfloat16 is refused.",

@@ -279,6 +279,11 @@ WRONG = {
         "positions, frequencies and product in the dtype of a model",
         "Make angles in float32, and cast cos and sin.",
     ),
+    "angles-in-tf32": (
+        "Angles are rounded to 11 significant bits, after an exact product.",
+        "angles that go through a matrix product in TF32, or are cast to float16",
+        "Keep angles in float32 up to cos and sin, and multiply elementwise.",
+    ),
     # Batches, decoding, memory, training
     "batch-rows-share-positions": (
         "All rows of a batch are turned by the positions of the first.",

@@ -79,7 +79,18 @@ class Expectation:
             return self._means_no_more_axes(m)
         if finding.code == "norm-not-kept" and set(finding.evidence) == {"scale"}:
             return self.attention_factor is not None and self._of_factor(m) is None
+        if finding.code == "norm-not-kept" and set(finding.evidence) == {"scale of all"}:
+            # Pairs over the whole head, of which some stand still: the factor is theirs too.
+            over_all = self.inv_freq is not None and 2 * len(self.inv_freq) == m.head_dim
+            return over_all and self._of_frequencies(m) is None
         return False
+
+    def nothing_turns(self, m: Measured) -> bool:
+        """Say whether no pair is meant to turn, and x comes out as it went in."""
+        if self.inv_freq is None or bool(self.inv_freq.any()):
+            return False
+        same = torch.eye(m.head_dim, dtype=torch.float64)
+        return bool(((m.far.matrices - same).abs() < SAME).all())
 
     def mismatch(self, m: Measured) -> Finding | None:
         """Return the first difference that explains the others."""
@@ -142,8 +153,12 @@ class Expectation:
         if self.inv_freq is None:
             return None
         expected, measured = self.inv_freq, m.inv_freq
+        if before := self._still_before(m):
+            measured = torch.nn.functional.pad(measured, (before, 0))
         longest = max(len(expected), len(measured))
-        still = expected[-1] != 0 and m.num_pairs == len(expected) - 1 > 0 == m.pairing.first
+        still = (
+            expected[-1] != 0 and m.num_pairs == len(expected) - 1 > 0 == m.pairing.first + before
+        )
         if still and (measured[: m.num_pairs] / expected[:-1] - 1).abs().max() < 1e-4:
             return last_pair_still(m.num_pairs, float(measured[m.num_pairs - 1]))
         turn, meant = (int((t != 0).sum()) for t in (measured, expected))  # others rest
@@ -220,6 +235,13 @@ class Expectation:
             evidence,
             "another scaling method, or other parameters of it",
         )
+
+    def _still_before(self, m: Measured) -> int:
+        """Return how many neighbors before those that turn are meant to stand still."""
+        before = m.pairing.offset // 2
+        if m.pairing.layout != "interleaved" or before + m.pairing.width > len(self.inv_freq):
+            return 0
+        return 0 if bool(self.inv_freq[:before].any()) else before
 
     def _of_scaling(self, m: Measured, fit: Fit, evidence: dict) -> Finding | None:
         """Where slow pairs alone are meant to be slowed, say what became of the others."""

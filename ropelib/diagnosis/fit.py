@@ -1,6 +1,7 @@
 """The geometric series nearest to frequencies."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -17,16 +18,20 @@ class Fit:
     split: tuple[int, int] = (0, 0)  # pairs at the fast end and at the slow end
 
     @classmethod
-    def of(cls, speeds: Tensor, width: int, tolerance: float, first: int = 0) -> "Fit":
+    def of(
+        cls, speeds: Tensor, width: int, tolerance: float, slots: Sequence[int] | None = None
+    ) -> "Fit":
         """Fit logarithms of `speeds` up to `tolerance`; `width` pairs make up the exponent 1.
 
-        They are those of pairs from `first` on: the pairs before stand still.
+        They are those of the pairs `slots`, of all unless given: the others stand still.
         """
         if len(speeds) < 2 or (speeds <= 0).any():
             return cls()
         logs = speeds.log()
-        steps = torch.arange(len(speeds), dtype=torch.float64) + first
-        exact = first == 0 and abs(float(logs[0])) < tolerance
+        steps = torch.arange(len(speeds), dtype=torch.float64)
+        if slots is not None:
+            steps = torch.tensor(slots, dtype=torch.float64)
+        exact = steps[0] == 0 and abs(float(logs[0])) < tolerance
         if exact:  # starts at 1, as it should: one unknown less
             slope = float((logs * steps).sum() / (steps * steps).sum())
             start = 0.0
@@ -36,6 +41,8 @@ class Fit:
             start = float(logs.mean() - slope * steps.mean())
         if (logs - start - slope * steps).abs().max() < tolerance:
             return cls(math.exp(-slope * width), math.exp(-start))
+        if bool((steps.diff() != 1).any()):
+            return cls()
         return cls._two_ends(logs, width, tolerance)
 
     @classmethod

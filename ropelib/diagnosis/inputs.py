@@ -81,12 +81,13 @@ def _rows(m: Measured) -> int:
 
 
 def _given(rotate: Rotate, arranged: Tensor) -> Rotate:
-    """Make a rotation that is given `arranged` whatever it is called with, on the same device."""
+    """Make a rotation that is given `arranged`, on the device and in the dtype of x."""
 
     def call(x: Tensor, position_ids: Tensor) -> Tensor:
-        if arranged.device == x.device:
+        if (arranged.device, arranged.dtype) == (x.device, x.dtype):
             return rotate(arranged, position_ids)
-        moved = torch.empty_strided(arranged.shape, arranged.stride(), device=x.device)
+        place = {"device": x.device, "dtype": x.dtype}
+        moved = torch.empty_strided(arranged.shape, arranged.stride(), **place)
         return rotate(moved.copy_(arranged), position_ids)
 
     return call

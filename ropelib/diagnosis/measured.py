@@ -7,7 +7,7 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from ropelib.diagnosis.fit import Fit
+from ropelib.diagnosis.fit import Fit, is_round
 from ropelib.diagnosis.probes import (
     Curves,
     Probe,
@@ -195,6 +195,16 @@ class Measured:
         """The dimensions that do not rotate."""
         return [r for r in range(self.head_dim) if r not in self.partner]
 
+    @property
+    def still(self) -> set[int]:
+        """The resting dimensions of pairs that have a frequency, of zero."""
+        pairing = self.pairing
+        if pairing.layout == "interleaved" and pairing.offset == 0 and self.base_over_the_head:
+            return set(range(self.head_dim))  # slow pairs, which p-RoPE leaves still
+        if pairing.layout is None or pairing.width == self.num_pairs:
+            return set()
+        return set(range(pairing.offset, pairing.offset + 2 * pairing.width))
+
     @cached_property
     def depends_on_length(self) -> bool:
         """Whether the same positions turn otherwise in the company of far ones."""
@@ -223,8 +233,9 @@ class Measured:
     @cached_property
     def inv_freq(self) -> Tensor:
         """Frequencies of the pairs in their order; those of pairs that stand still are zeros."""
-        first, width = self.pairing.first, self.pairing.width
-        return torch.nn.functional.pad(self.turning, (first, width - first - self.num_pairs))
+        speeds = torch.zeros(self.pairing.width, dtype=torch.float64)
+        speeds[list(self.pairing.slots)] = self.turning
+        return speeds
 
     @cached_property
     def turning(self) -> Tensor:
@@ -236,7 +247,17 @@ class Measured:
     def fit(self) -> Fit:
         """The series that the frequencies follow, as exactly as the tables tell it."""
         tolerance = 5e-6 + 4 * self.noise
-        return Fit.of(self.turning, self.pairing.width, tolerance, self.pairing.first)
+        return Fit.of(self.turning, self.pairing.width, tolerance, self.pairing.slots)
+
+    @cached_property
+    def base_over_the_head(self) -> float | None:
+        """The base of frequencies that count all of head_dim, on pairs in a part of it."""
+        rotary, fit = 2 * self.pairing.width, self.fit
+        if not fit.is_geometric or rotary >= self.head_dim or self.num_pairs < 2:
+            return None
+        over_head = fit.base ** (self.head_dim / rotary)
+        one_of_all = is_round(over_head) and (fit.base < 100 or not is_round(fit.base))
+        return over_head if one_of_all else None
 
     @cached_property
     def axes(self) -> Axes | None:
@@ -291,19 +312,33 @@ class _Pairing:
     layout: str | None
     width: int  # pairs that the layout has room for, at least those that rotate
     offset: int  # dimensions before the part that the layout is of
-    first: int = 0  # the first pair of that part that turns
+    slots: tuple[int, ...]  # the number, among all of that part, of each pair that turns
+
+    @property
+    def first(self) -> int:
+        """The first pair of that part that turns."""
+        return self.slots[0]
+
+    @property
+    def has_gaps(self) -> bool:
+        """Whether pairs between others stand still."""
+        return self.slots[-1] - self.slots[0] >= len(self.slots)
 
     @classmethod
     def of(cls, firsts: list[int], partner: dict[int, int], head_dim: int) -> "_Pairing":
-        offset, count = firsts[0], len(firsts)
+        offset, count, end = firsts[0], len(firsts), firsts[-1] + 1
         distances = {partner[a] - a for a in firsts}
-        if len(distances) == 1:
-            distance = distances.pop()
-            if distance == 1 and firsts == [offset + 2 * i for i in range(count)]:
-                return cls("interleaved", count, offset)
-            if distance >= count and firsts == [offset + i for i in range(count)]:
-                # Up to the middle, or with no room behind: the pairs before them stand still.
-                if offset + count == distance or offset + 2 * distance > head_dim:
-                    return cls("half", distance, 0, offset)
-                return cls("half", distance, offset)
-        return cls(None, count, offset)
+        distance = distances.pop() if len(distances) == 1 else 0
+        if distance == 1 and all((a - offset) % 2 == 0 for a in firsts):
+            if end - offset == 2 * count - 1:
+                return cls("interleaved", count, offset, tuple(range(count)))
+            odd = offset % 2  # others stand still between them: all that there is room for
+            slots = tuple(a // 2 for a in firsts)
+            return cls("interleaved", (head_dim - odd) // 2, odd, slots)
+        if 1 < distance >= end - offset:
+            # Up to the middle, or with no room behind: the pairs before them stand still.
+            whole = end <= distance if end - offset > count else end == distance
+            if whole or offset + 2 * distance > head_dim:
+                return cls("half", distance, 0, tuple(firsts))
+            return cls("half", distance, offset, tuple(a - offset for a in firsts))
+        return cls(None, count, offset, tuple(range(count)))

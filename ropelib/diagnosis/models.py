@@ -202,8 +202,9 @@ def _apply_beside(module: torch.nn.Module, config: object) -> Callable:
 
 
 def _head_dim(config: object, layer_type: str | None) -> int:
-    if layer_type is not None and (layers := getattr(config, "per_layer_config", None)):
-        config = layers[config.layer_types.index(layer_type)]
+    layers, kinds = (getattr(config, name, None) for name in ("per_layer_config", "layer_types"))
+    if layers and layer_type in (kinds or []):  # tables may be named otherwise than layers are
+        config = layers[kinds.index(layer_type)]
     for name in ("qk_rope_head_dim", "head_dim"):
         if isinstance(width := getattr(config, name, None), int) and width > 0:
             return width

@@ -43,6 +43,14 @@ def _width(m: Measured) -> Finding | None:
     if pairing.layout is None:
         pairs = ", ".join(f"({a}, {m.partner[a]})" for a in m.dims[:3])
         return note("unusual-pairs", f"Pairs follow neither layout: {pairs}, ...")
+    if pairing.has_gaps:
+        return note(
+            "pairs-between-stand-still",
+            f"Of {pairing.width} pairs {m.num_pairs} turn, with others between them that stand "
+            "still: one axis of several, or a model that turns every second or third.",
+            pairs_that_turn=m.num_pairs,
+            of=pairing.width,
+        )
     if pairing.first:
         return note(
             "fast-pairs-stand-still",
@@ -76,10 +84,8 @@ def _width(m: Measured) -> Finding | None:
 def _over_the_whole_head(m: Measured) -> Finding | None:
     """Exponents that count all of head_dim, on pairs that lie in a part of it."""
     rotary, d = 2 * m.pairing.width, m.head_dim
-    if not m.fit.is_geometric or m.pairing.layout != "half" or rotary >= d or m.num_pairs < 2:
-        return None
-    over_head = m.fit.base ** (d / rotary)
-    if is_round(over_head) and (m.fit.base < 100 or not is_round(m.fit.base)):
+    over_head = m.base_over_the_head
+    if m.pairing.layout == "half" and over_head:
         return note(
             "frequencies-of-the-whole-head",
             f"Frequencies are those of base {over_head:.6g} over all {d} dimensions, and pairs lie "
@@ -159,8 +165,17 @@ def _table_ends(m: Measured) -> Finding | None:
         )
 
 
+def _one_dtype(m: Measured) -> Finding | None:
+    if m.probe.dtype:
+        return note(
+            "float32-refused",
+            f"x of float32 is refused: it was measured with vectors of {str(m.probe.dtype)[6:]}, "
+            "as exactly as their rounding lets one.",
+        )
+
+
 def _coarse_tables(m: Measured) -> Finding | None:
-    if m.noise > 1e-4:
+    if m.noise > 1e-4 and m.probe.dtype in (None, torch.float64):
         return note(
             "tables-in-low-precision",
             "cos and sin are rounded coarsely even for float32 vectors; lengths err alike at all "
@@ -243,6 +258,7 @@ NOTES = [
     _factor,
     _length,
     _table_ends,
+    _one_dtype,
     _coarse_tables,
     _dtype_changed,
     _input_changed,

@@ -6,6 +6,7 @@ from torch import Tensor
 
 from ropelib.diagnosis.measured import Measured, relativity_error
 from ropelib.diagnosis.report import Finding, Report, note, wrong
+from ropelib.diagnosis.tensors import wrap
 from ropelib.diagnosis.xpos import wrong_with_decay
 
 
@@ -23,8 +24,9 @@ def joint_report(reports: list[Report], measured: list[Measured]) -> Report:
             )
             return replace(other, findings=(finding, *other.findings))
     error = relativity_error(*(m.near for m in measured))
-    if codes[0] == codes[1] == {"norm-not-kept"} and error < 1e-3:
-        if finding := wrong_with_decay(measured):
+    exact = error < 1e-3
+    if codes[0] == codes[1] == {"norm-not-kept"} and (exact or _is_coarse_xpos(*measured)):
+        if exact and (finding := wrong_with_decay(measured)):
             return replace(q, findings=(finding,))
         xpos = note(
             "xpos",
@@ -32,9 +34,19 @@ def joint_report(reports: list[Report], measured: list[Measured]) -> Report:
         )
         return replace(q, findings=(xpos,))
     findings = list(q.findings) + [f for f in k.findings if f.code not in q.codes]
-    if q.ok and k.ok:
+    if q.ok and k.ok and q.inv_freq is not None:
         findings = [*filter(None, [_difference(q, k, *measured, error)]), *findings]
     return replace(q, findings=tuple(sorted(findings, key=lambda f: f.severity != "wrong")))
+
+
+def _is_coarse_xpos(q: Measured, k: Measured) -> bool:
+    """Say whether q grows as k shrinks, and both turn alike, as far as coarse tables tell."""
+    if not (q.partner and k.partner):
+        return False
+    one = max((q, k), key=lambda m: m.num_pairs)  # where one grows far, its slow pairs are lost
+    products = one.lengths(q.near) * one.lengths(k.near)
+    angles = wrap(one.phases(q.near) - one.phases(k.near)).abs().max()
+    return float((products / products[0] - 1).abs().max()) < 0.02 > float(angles)
 
 
 def _difference(
@@ -93,7 +105,10 @@ def _difference(
             "depend on more than how far apart they lie.",
             "sections or the order of the axes handed on for one of the two",
         )
-    error = _largest_error(q.inv_freq, k.inv_freq)
+    # What coarse tables leave unknown of a frequency, over the near positions.
+    unknown = 2 * (of_q.noise + of_k.noise) / float(of_q.near.positions[-1])
+    apart = ((q.inv_freq - k.inv_freq).abs() - unknown).clamp(min=0)
+    error = _largest_error(k.inv_freq + apart, k.inv_freq)
     apart = float((q.inv_freq - k.inv_freq).abs().max()) * of_q.limit  # at the far end, rad
     if error > 1e-4 or (apart > 0.1 and of_q.noise + of_k.noise < 1e-5):
         return wrong(

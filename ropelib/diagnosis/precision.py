@@ -1,6 +1,6 @@
 """Rules about angles that are not the position times the frequency, and how they got so."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 
@@ -51,7 +51,7 @@ def _explain(m: Measured, far: Curves, near: Curves, when: str) -> Finding | Non
     positions = far.positions.double()[:, None]
     speeds = m.speeds[: m.num_pairs]
     if m.depends_on_length:
-        speeds = speeds_of(near_phases, near.positions)
+        speeds = _speeds_in_company(m, phases, far, near_phases, near)
     allowed = _ANGLE_ERROR + 3e-7 * positions * speeds.abs()
 
     def error(angles: Tensor) -> Tensor:
@@ -65,7 +65,8 @@ def _explain(m: Measured, far: Curves, near: Curves, when: str) -> Finding | Non
     at_one = wrap(near_phases[1] - near_phases[0])
     early = speeds_of(near_phases[:9], near.positions[:9])
     dtype = getattr(torch, when.split()[-1]) if when else torch.float32
-    guesses = (_guesses(positions, speeds, at_one, m.limit, when), _tables(m, far, early, dtype))
+    several = (at_one, speeds, lambda bits: _through_rounding(phases, positions, speeds, bits))
+    guesses = (_guesses(positions, *several, m.limit, when), _tables(m, far, early, dtype))
     for guess in chain(*guesses):
         # Not all: a number that lies between two others may be rounded to either.
         if float((error(guess.angles) < allowed).double().mean()) > 0.97:
@@ -90,6 +91,28 @@ def _explain(m: Measured, far: Curves, near: Curves, when: str) -> Finding | Non
         "angles summed step by step in low precision, or a table that ends",
         since,
     )
+
+
+def _speeds_in_company(
+    m: Measured, phases: Tensor, far: Curves, near_phases: Tensor, near: Curves
+) -> Tensor:
+    """Return the frequencies of a call that holds far positions, where others have others."""
+    if m.noise > 1e-5:  # coarse tables: a longer lever is more exact, if positions hold that far
+        longer = speeds_of(phases, far.positions)
+        turned = phases - phases[0] - far.positions.double()[:, None] * longer
+        if wrap(turned).abs().max() < _ANGLE_ERROR:
+            return longer
+    return speeds_of(near_phases, near.positions)
+
+
+def _through_rounding(phases: Tensor, positions: Tensor, speeds: Tensor, bits: int) -> Tensor:
+    """Return the frequencies that lie in the middle of angles which are rounded to `bits`."""
+    speeds = speeds.clone()
+    known = positions * speeds.abs() < 2.0**bits  # beyond it rounding may be a turn
+    for last in range(2, len(positions) + 1):
+        p = positions[:last].where(known[:last], 0)
+        speeds += (p * wrap(phases[:last] - p * speeds)).sum(0) / (p * p).sum(0)
+    return speeds
 
 
 def _later_speeds(
@@ -120,7 +143,12 @@ class _Guess:
 
 
 def _guesses(
-    positions: Tensor, speeds: Tensor, at_one: Tensor, limit: int, when: str
+    positions: Tensor,
+    at_one: Tensor,
+    speeds: Tensor,
+    through: Callable[[int], Tensor],
+    limit: int,
+    when: str,
 ) -> Iterator[_Guess]:
     """What the angles would be under each bug, the simplest first."""
     for name in ("bfloat16", "float16" if when else "tf32"):
@@ -141,13 +169,22 @@ def _guesses(
                 coarse * to_low(speeds),
                 *_words_on_frequencies(bits, when),
             )
-        for angles in (to_low(positions) * at_one, positions * at_one):
+        # A product in float16 has factors in float16, which holds no small number as exactly.
+        held = bool(((at_one.half() - at_one).abs() < 1e-6 * at_one.abs()).all())
+        of_halves = name.replace("tf32", "float16" if held else "tf32")
+        for angles, code in (
+            (to_low(positions) * at_one, of_halves),
+            (positions * at_one, of_halves),
+            (positions * through(bits), name),
+        ):
             yield _Guess(
-                f"angles-in-{name.replace('tf32', 'float16')}",
+                f"angles-in-{code}",
                 to_low(angles),
                 f"Angles are rounded to {bits} significant bits{when}: beyond {2**bits} rad they "
                 "are known to whole radians at best.",
-                "position_ids, inv_freq and their product share the low precision of a model",
+                "angles that go through a matrix product in TF32, or are cast to float16"
+                if code == "tf32"
+                else "position_ids, inv_freq and their product share the low precision of a model",
             )
 
 
@@ -213,7 +250,7 @@ def coarse_frequencies(m: Measured) -> Finding | None:
         if (to_low(speeds) / speeds - 1).abs().max() < 2e-6 + 1e-3 * m.noise:
             if (_round_to_bits(speeds, bits - 2) / speeds - 1).abs().max() < 2e-6:
                 return None  # multiples of 1/32, say: shorter than what rounding leaves
-            fit = Fit.of(speeds, m.pairing.width, 2.0 ** (1 - bits), m.pairing.first)
+            fit = Fit.of(speeds, m.pairing.width, 2.0 ** (1 - bits), m.pairing.slots)
             evidence = {"base, about": fit.base} if fit.is_geometric else {}
             sentence, cause = _words_on_frequencies(bits, "")
             return Finding(f"frequencies-in-{name}", "wrong", sentence, evidence, cause)

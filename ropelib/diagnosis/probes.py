@@ -16,12 +16,14 @@ from ropelib.diagnosis.report import Finding, note
 from ropelib.diagnosis.tensors import SAME, gap, random, spread
 
 Rotate = Callable[[Tensor, Tensor], Tensor]
+_DTYPES = (torch.bfloat16, torch.float16, torch.float64)  # of kernels that refuse float32
 
 
 class Probe:
     """Calls a rotation, and complains in words if that fails."""
 
     timeout = LONGEST  # seconds for one call
+    dtype = None  # what it takes alone: x is cast to it, and what comes out back
 
     def __init__(self, rotate: Rotate, name: str, head_dim: int, device):
         if not callable(rotate):
@@ -32,7 +34,8 @@ class Probe:
 
     def __call__(self, x: Tensor, position_ids: Tensor | Sequence) -> Tensor:
         """Return what the rotation makes of a copy of `x`, on the CPU."""
-        x = x.to(self.device, copy=True)
+        asked = x.dtype
+        x = x.to(self.device, self.dtype or asked, copy=True)
         ids = torch.as_tensor(position_ids, device=self.device).clone()
         if self.wants_rows and ids.dim() == 1:
             ids = ids.expand(len(x), -1).contiguous()
@@ -74,7 +77,8 @@ class Probe:
         last, self.last = self.last, rotated.detach()  # held, so that its memory is not used anew
         if last is not None:
             self.same_buffer |= _address(last) == _address(rotated)
-        return rotated.to("cpu", copy=True)
+        given_back = asked if rotated.dtype == self.dtype else rotated.dtype
+        return rotated.to("cpu", given_back, copy=True)
 
     def _check_signature(self, *args) -> None:
         try:
@@ -142,12 +146,14 @@ def broken_call(probe: Probe) -> Finding | None:
         square = None
     if square is not None and spread(square, axis=1) > SAME > spread(square, axis=2):
         return by_head({"raised": str(first).partition("\n")[0]})
-    probe.wants_rows = True  # positions with a batch axis are what some insist on
-    try:
-        probe(x, range(5))
-        return None
-    except CallError:
-        raise first from first.__cause__
+    for probe.wants_rows in (True, False):  # positions with a batch axis are what some insist on
+        for probe.dtype in (None, *_DTYPES):
+            try:
+                probe(x, range(5))
+                return None
+            except CallError:
+                continue
+    raise first from first.__cause__
 
 
 def narrower_widths(probe: Probe) -> list[int]:

@@ -14,7 +14,8 @@ from ropelib.diagnosis.report import Finding, wrong
 _EQUAL = 1e-5  # relative difference below which two frequencies are one
 _LARGEST_BASE, _SMALLEST_BASE = 1e15, 1.5  # of a series that somebody chose
 _LARGEST_STEP = 1e3  # by which one pair is slower than the one before
-_MOST_AXES = 4  # series side by side: time, height and width of images, and one to spare
+_MOST_AXES = 4  # pairs of a still axis come by steps: time, height and width, and one to spare
+_MOST_SERIES = 8  # side by side: six axes of a pose in space, and two to spare
 
 
 def unfilled(m: Measured) -> Finding | None:
@@ -23,7 +24,12 @@ def unfilled(m: Measured) -> Finding | None:
     if slots is None or (m.axes and m.axes.of_pairs is None):  # of mixed axes text has the sums
         return None
     speeds = m.speeds[: m.num_pairs]
-    reason = _lone(m, slots) or _gaps(slots, speeds) or _repeats(speeds) or _disorder(m, speeds)
+    parts = [speeds]
+    if m.axes:  # each has a series of its own
+        axes = torch.tensor(m.axes.of_pairs)
+        parts = [speeds[axes == axis] for axis in axes.unique()]
+    orders = (_repeats(part) or _disorder(m, part) for part in parts)
+    reason = _lone(m, slots) or _gaps(slots, speeds) or next(filter(None, orders), "")
     if not reason:
         return None
     explained = lost_precision(m)
@@ -154,8 +160,8 @@ def _line_over(slots: list[int], speeds: Tensor) -> float | None:
 def _repeats(speeds: Tensor) -> str:
     if len(speeds) < 3:
         return ""
-    ordered = speeds.abs().sort().values
-    new = torch.cat((torch.tensor([True]), ordered.diff() > _EQUAL * ordered[1:]))
+    ordered = speeds.sort().values
+    new = torch.cat((torch.tensor([True]), ordered.diff() > _EQUAL * ordered[1:].abs()))
     counts = torch.bincount(new.cumsum(0) - 1)
     if len(counts) == len(speeds):
         return ""
@@ -166,7 +172,7 @@ def _repeats(speeds: Tensor) -> str:
     if not min(falls, rises):  # one series, with ties: of several axes in turn, or rounded
         return "" if len(counts) > 2 else most
     axes = min(falls, rises) + 1  # series side by side, each with a value once
-    return "" if counts.max() <= axes <= _MOST_AXES else most
+    return "" if counts.max() <= axes <= _MOST_SERIES else most
 
 
 def _falls_and_rises(speeds: Tensor) -> tuple[int, int]:
@@ -182,13 +188,13 @@ def _disorder(m: Measured, speeds: Tensor) -> str:
         return ""
     if any(
         all(min(_falls_and_rises(speeds[i::axes])) == 0 for i in range(axes))
-        for axes in range(1, min(_MOST_AXES, count // 4) + 1)
+        for axes in range(1, min(_MOST_SERIES, count // 4) + 1)
     ):
         return ""
     if min(_falls_and_rises(speeds)) * 4 < count or min(_falls_and_rises(speeds)) < 2:
         return ""
     sane = bool(((speeds.abs() > 1e-6) & (speeds.abs() < math.pi)).all())
     ordered = Fit.of(speeds.abs().sort(descending=True).values, count, 1e-3)
-    if sane and m.direction and not ordered.is_geometric:
-        return ""  # learned, it may be: all positive, all different, none out of range
+    if sane and not ordered.is_geometric:
+        return ""  # learned, it may be: all different, none out of range
     return "Frequencies neither fall nor rise from pair to pair"

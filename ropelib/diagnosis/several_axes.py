@@ -5,7 +5,7 @@ import inspect
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby, permutations
+from itertools import groupby, permutations, product
 
 import torch
 from torch import Tensor
@@ -127,8 +127,8 @@ def _form_of(rotate: Rotate, count: int, width: int, device: object) -> Callable
         lambda x, places, **options: rotate(x, *places, **options),
         by_rows(lambda x, places, **options: rotate(x, *places, **options)),
     ]
-    for way in ways:
-        x = torch.ones(1, 3, 5, width, device=device)
+    for way, dtype in product(ways, (torch.float32, torch.bfloat16, torch.float16)):
+        x = torch.ones(1, 3, 5, width, device=device, dtype=dtype)
         try:
             with torch.no_grad():
                 result = way(x, torch.arange(5, device=device).expand(count, 1, -1))

@@ -305,6 +305,13 @@ def test_layers_that_rotate_differently_are_asked_for():
         assert report.ok and report.base == pytest.approx(base, rel=1e-4)
 
 
+@pytest.mark.parametrize("layer_type", ["main", "compress"])
+def test_tables_may_be_named_otherwise_than_layers_are(layer_type):
+    rotations = from_transformers("deepseek_v4", layer_type=layer_type)
+    x = torch.zeros(1, 2, 3, rotations[0].head_dim)
+    assert rotations[0](x, torch.arange(3)).shape == x.shape
+
+
 @pytest.mark.parametrize(
     ("source", "error", "message"),
     [

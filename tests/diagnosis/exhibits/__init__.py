@@ -17,6 +17,7 @@ from exhibits import (
     precision,
     q_and_k,
     right,
+    right_forms,
     several_axes,
     shapes,
     shipped,
@@ -37,4 +38,5 @@ __all__ += [
     "positions",
     "precision",
 ]
-__all__ += ["q_and_k", "right", "several_axes", "shapes", "shipped", "steps"]  # enter theirs
+__all__ += ["q_and_k", "right", "right_forms", "several_axes"]
+__all__ += ["shapes", "shipped", "steps"]  # enter theirs

@@ -176,7 +176,7 @@ def _():
     return {"rotate": lambda x, ids: plain(x, ids, inv_freq(32).repeat_interleave(2))}
 
 
-@exhibit("one axis of three, in turn", notes=("unusual-pairs",))
+@exhibit("one axis of three, in turn", base=10_000, notes=("pairs-between-stand-still",))
 def _():
     height = PLAIN.where(torch.arange(DIM // 2) % 3 == 1, 0)
     return {"rotate": lambda x, ids: plain(x, ids, height)}

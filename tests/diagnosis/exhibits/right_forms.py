@@ -1,0 +1,261 @@
+"""Rotations that are right, in forms of real code that were once called wrong, or might be."""
+
+import torch
+
+from exhibits.kit import (
+    DIM,
+    PLAIN,
+    YARN_FACTOR,
+    exhibit,
+    over_heads,
+    plain,
+    round_mantissa,
+    swapped_halves,
+    turn,
+    yarn,
+)
+from exhibits.several_axes import of
+from ropelib import apply_rotary, inv_freq
+from ropelib.diagnosis import from_module
+
+# Pairs that stand still between others
+
+
+EVERY_THIRD = PLAIN.where(torch.arange(DIM // 2) % 3 == 0, 0)
+STILL = ("pairs-between-stand-still",)
+
+
+@exhibit("every third pair, as expected", layout="half", base=10_000, notes=STILL)
+def _():
+    return {"rotate": lambda x, ids: plain(x, ids, EVERY_THIRD), "inv_freq": EVERY_THIRD}
+
+
+@exhibit("every third of neighbors, as expected", layout="interleaved", base=10_000, notes=STILL)
+def _():
+    rotate = lambda x, ids: plain(x, ids, EVERY_THIRD, "interleaved")  # noqa: E731
+    return {"rotate": rotate, "inv_freq": EVERY_THIRD, "layout": "interleaved"}
+
+
+@exhibit("every second pair, from the second", layout="half", base=10_000, notes=STILL)
+def _():
+    speeds = PLAIN.where(torch.arange(DIM // 2) % 2 == 1, 0)
+    return {"rotate": lambda x, ids: plain(x, ids, speeds)}
+
+
+@exhibit("all but one pair, as expected", layout="half", base=10_000, notes=STILL)
+def _():
+    speeds = PLAIN.where(torch.arange(DIM // 2) != 5, 0)
+    return {"rotate": lambda x, ids: plain(x, ids, speeds), "inv_freq": speeds}
+
+
+@exhibit("the last neighbors, as expected", layout="interleaved", notes=("trailing-dimensions",))
+def _():
+    speeds = PLAIN.where(torch.arange(DIM // 2) >= 24, 0)
+    return {"rotate": lambda x, ids: plain(x, ids, speeds, "interleaved"), "inv_freq": speeds}
+
+
+# Several axes
+
+
+def series_of(shares):
+    """Each axis with its own series, one after the other."""
+    axes = [axis for axis, share in enumerate(shares) for _ in range(share)]
+    return axes, torch.cat([inv_freq(2 * share) for share in shares])
+
+
+@exhibit("six axes, each with its series", layout="half", notes=("several-axes",))
+def _():
+    axes, speeds = series_of([4, 6, 6, 6, 5, 5])
+    return {"rotate": of(axes, speeds), "axes": 6}
+
+
+@exhibit("five axes, each with its series", layout="interleaved", notes=("several-axes",))
+def _():
+    axes, speeds = series_of([2, 3, 5, 9, 13])
+    return {"rotate": of(axes, speeds, "interleaved"), "axes": 5, "inv_freq": speeds}
+
+
+@exhibit("two axes in turn, unequal, each with its series", notes=("several-axes",))
+def _():
+    axes, speeds = series_of([20, 12])
+    order = sorted(range(32), key=lambda i: (i if i < 20 else i - 20, i))  # both, then one
+    return {"rotate": of([axes[i] for i in order], speeds[order]), "axes": 2}
+
+
+@exhibit("six axes as text has them", layout="half", notes=("not-geometric",))
+def _():
+    return {"rotate": lambda x, ids: plain(x, ids, series_of([4, 6, 6, 6, 5, 5])[1])}
+
+
+# Kernels of one dtype
+
+
+def only(dtype):
+    def rotate(x, ids):
+        if x.dtype != dtype:
+            raise RuntimeError(f"expected scalar type {dtype}, got {x.dtype}")
+        return plain(x, ids)
+
+    return rotate
+
+
+@exhibit("a kernel of bfloat16 alone", layout="half", notes=("float32-refused",))
+def _():
+    return {"rotate": only(torch.bfloat16), "inv_freq": PLAIN, "layout": "half"}
+
+
+@exhibit("a kernel of float16 alone", layout="half", notes=("float32-refused",))
+def _():
+    return {"rotate": only(torch.float16), "inv_freq": PLAIN}
+
+
+@exhibit("q in bfloat16, k in float32", layout="half", notes=("tables-in-low-precision",))
+def _():
+    def both(q, k, ids):
+        return plain(q.bfloat16(), ids), plain(k.float(), ids)
+
+    return {"rotate": from_module(both)}
+
+
+# Coarse tables
+
+
+def coarse(x, ids, speeds=PLAIN, factor=1.0, growth=0.0, layout="half"):
+    """Rotate by tables in bfloat16; `growth` is xPos."""
+    angles, ids = ids[..., None].double() * speeds, ids[..., None].double()
+    lengths = factor * (1 + growth) ** ids
+    tables = [(table * lengths).bfloat16().float() for table in (angles.cos(), angles.sin())]
+    return apply_rotary(x, *tables, layout=layout)
+
+
+@exhibit("bfloat16 tables, p-RoPE, a factor", notes=("attention-factor", "slow-pairs-stand-still"))
+def _():
+    speeds = PLAIN.where(torch.arange(DIM // 2) < 8, 0)
+    return {"rotate": lambda x, ids: coarse(x, ids, speeds, 1.2), "attention_factor": 1.2}
+
+
+@exhibit("p-RoPE with a factor", base=10_000, notes=("slow-pairs-stand-still", "attention-factor"))
+def _():
+    speeds = PLAIN.where(torch.arange(DIM // 2) < 8, 0)
+    return {"rotate": lambda x, ids: plain(x, ids, speeds, factor=1.2)}
+
+
+@exhibit("p-RoPE of neighbors with a factor, as expected", layout="interleaved", notes=("partial",))
+def _():
+    speeds = PLAIN.where(torch.arange(DIM // 2) < 8, 0)
+    rotate = lambda x, ids: plain(x, ids, speeds, "interleaved", 1.2)  # noqa: E731
+    return {"rotate": rotate, "inv_freq": speeds, "attention_factor": 1.2}
+
+
+@exhibit("bfloat16 tables, YaRN", notes=("attention-factor", "tables-in-low-precision"))
+def _():
+    expected = {"inv_freq": yarn(), "attention_factor": YARN_FACTOR}
+    return {"rotate": lambda x, ids: coarse(x, ids, yarn(), YARN_FACTOR), **expected}
+
+
+@exhibit("bfloat16 tables, dynamic NTK", notes=("frequencies-depend-on-length",))
+def _():
+    def rotate(x, ids):
+        base = 10_000 * max(1.0, (int(ids.max()) + 1) / 2048)
+        return coarse(x, ids, inv_freq(DIM, base))
+
+    return {"rotate": rotate}
+
+
+@exhibit("bfloat16 tables, xPos", notes=("xpos",), positions=256)
+def _():
+    def rotate(growth):
+        return lambda x, ids: coarse(x, ids, growth=growth)
+
+    return {"rotate": (rotate(0.003), rotate(1 / 1.003 - 1)), "max_position": 256}
+
+
+@exhibit("all in bfloat16, with a factor", notes=("tables-in-low-precision",))
+def _():
+    def rotate(x, ids):
+        angles = over_heads(ids[..., None].double() * PLAIN)
+        cos, sin = (
+            (1.2 * t).bfloat16().repeat(*[1] * (t.dim() - 1), 2)
+            for t in (angles.cos(), angles.sin())
+        )
+        low = x.bfloat16()
+        return (low * cos + swapped_halves(low) * sin).to(x.dtype)
+
+    return {"rotate": rotate}
+
+
+# Forms of real code
+
+
+@exhibit(
+    "MLA, 64 of 192",
+    layout="interleaved",
+    base=10_000,
+    head_dim=192,
+    notes=("trailing-dimensions", "output-permuted"),
+)
+def _():
+    def rotate(x, ids):  # neighbors first become halves
+        still, moving = x.split([128, 64], dim=-1)
+        halves = moving.unflatten(-1, (32, 2)).transpose(-1, -2).flatten(-2)
+        return torch.cat((still, plain(halves, ids)), dim=-1)
+
+    return {"rotate": rotate, "head_dim": 192}
+
+
+@exhibit("ChatGLM, two positions", notes=("several-axes", "unusual-pairs"))
+def _():
+    def rotate(x, position, block_position):
+        a, b = x.chunk(2, dim=-1)
+        ids = position, block_position
+        return torch.cat([plain(y, i, inv_freq(32)) for y, i in zip((a, b), ids, strict=True)], -1)
+
+    return {"rotate": rotate, "axes": 2}
+
+
+@exhibit("frequencies learned around zero", notes=("mixed-directions", "not-geometric"))
+def _():
+    speeds = torch.randn(32, generator=torch.Generator().manual_seed(3)).double()
+    return {"rotate": lambda x, ids: plain(x, ids, speeds)}
+
+
+@exhibit("frequencies that mirror each other", notes=("mixed-directions", "not-geometric"))
+def _():
+    return {"rotate": lambda x, ids: plain(x, ids, torch.linspace(-1, 1, 32).double() ** 3)}
+
+
+@exhibit("Megatron's order of axes inside", layout="half", base=10_000)
+def _():
+    def rotate(x, ids):  # (seq_len, batch, num_heads, head_dim)
+        angles = (ids if ids.dim() == 2 else ids[None]).movedim(1, 0)[:, :, None, None] * PLAIN
+        cos, sin = (t.float().repeat(1, 1, 1, 2) for t in (angles.cos(), angles.sin()))
+        x = x.permute(2, 0, 1, 3)
+        return (x * cos + swapped_halves(x) * sin).to(x.dtype).permute(1, 2, 0, 3)
+
+    return {"rotate": rotate}
+
+
+@exhibit("a layer without positions, as expected", notes=("nothing-turns",))
+def _():
+    return {"rotate": from_module(lambda q, k, ids: (q, k)), "inv_freq": torch.zeros(DIM // 2)}
+
+
+@exhibit("a table that grows", layout="half", base=10_000)
+def _():
+    tables = []
+
+    def rotate(x, ids):
+        if not tables or int(ids.max()) >= len(tables[0]):
+            angles = torch.arange(2 * int(ids.max()) + 2).double()[:, None] * PLAIN
+            tables[:] = angles.cos().float(), angles.sin().float()
+        return apply_rotary(x, *(table[ids] for table in tables), layout="half")
+
+    return {"rotate": rotate}
+
+
+# Rounded angles, which are no such form
+
+
+@exhibit("angles in TF32", "angles-in-tf32", layout="half")
+def _():
+    return {"rotate": lambda x, ids: turn(x, round_mantissa(ids[..., None] * PLAIN), "half")}
