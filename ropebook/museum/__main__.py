@@ -24,7 +24,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         0
     """
     exhibits = {slug(name): exhibit for name, exhibit in EXHIBITS.items()}
-    parser = argparse.ArgumentParser(prog="python -m ropebook.museum", description=main.__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m ropebook.museum", description=main.__doc__.partition("\n")[0]
+    )
     parser.add_argument("name", choices=exhibits, metavar="name", help=", ".join(exhibits))
     parser.add_argument("--mended", action="store_true", help="with the line that mends it")
     options = parser.parse_args(arguments)
@@ -32,6 +34,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     rotation = exhibit.mended() if options.mended else exhibit.wrong()
     report, told = exhibit.examined(rotation)
     print(exhibit.mended_source if options.mended else exhibit.source)
+    if options.mended and exhibit.price:
+        print(f"\n{exhibit.price}")
     print(f"\ndiagnose, {how(exhibit, told)}:\n{report}")
     return 0 if report.ok else 1
 

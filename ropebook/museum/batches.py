@@ -32,7 +32,7 @@ def first_row_alone(x, position_ids):
     saw="Of texts filled up in front to one length, the longest is right and all shorter ones are "
     "garbage.",
     where="unslothai/unsloth/issues/3699",
-    also=("unslothai/unsloth/pull/4100", "linkedin/Liger-Kernel/pull/477"),
+    also=("unslothai/unsloth/pull/4100",),
     code="one-token-rows-wrong",
     mend=("rows = rows[0]", "pass"),
 )
@@ -42,6 +42,21 @@ def cache_position(x, position_ids):
     if x.shape[2] == 1:
         rows = rows[0]
     return turn(x, rows, SPEEDS)
+
+
+@HALL.shows(
+    "one row of positions for all",
+    shows="compared",
+    saw="A fused kernel is right while all rows count alike. With positions of their own, all rows "
+    "but the first are wrong.",
+    where="linkedin/Liger-Kernel/pull/477",
+    code="batch-rows-share-positions",
+    mend=("rows[0]", "rows"),
+)
+def first_row_of_the_tables(x, position_ids):
+    """The kernel steps from row to row of x, and not of cos and sin."""
+    rows = position_ids.view(-1, x.shape[2])
+    return turn(x, rows[0], SPEEDS)
 
 
 @HALL.shows(

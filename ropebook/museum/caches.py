@@ -106,6 +106,9 @@ def kept_by_length():
     mend=("int(position_ids.max()) + 1", "512"),
     meant=Meant(AT_512),
     part="both",
+    price="This line mends the cache and costs short texts: they get the base of 512 tokens, as in "
+    "[a length that cancels]. The thread asks for keys that are cached unturned, and turned anew "
+    "whenever the base grows: that keeps both.",
 )
 def base_of_this_length(x, position_ids):
     """Every step has its own base; each key keeps that of its day."""
@@ -125,6 +128,9 @@ def base_of_this_length(x, position_ids):
     mend=("position_ids.max() >= 256", "True"),
     meant=Meant(LONG),
     part="both",
+    price="This line mends the cache and costs short texts: they get the long list, which has been "
+    "reported as a bug too [ggml-org/llama.cpp/issues/24823]. The threads fill the cache anew at "
+    "the switch: that keeps both.",
 )
 def short_then_long(x, position_ids):
     """Two lists of factors, chosen anew in every step."""
@@ -154,7 +160,6 @@ def joined_as_they_are(x, position_ids):
     shows="nonsense",
     saw="Fails once a talk is so long that its cache is shifted.",
     where="ggml-org/llama.cpp/pull/4889",
-    also=("ggml-org/llama.cpp/pull/8348",),
     code="decode-differs",
     mend=("inv_freq(64)", "inv_freq(32)"),
     meant=Meant(inv_freq(32)),

@@ -51,7 +51,8 @@ def pairs_written_in(x, position_ids):
 @HALL.shows(
     "sines from the next power of two",
     shows="fluent",
-    saw="Vectors at 0.73 of their length. Of a draft 3.06 tokens are accepted at a time, not 5.55.",
+    saw="Vectors of 192 dimensions at 0.73 of their length. Of what a small model drafts, 3.06 "
+    "tokens are accepted at a time, not 5.55.",
     where="vllm-project/vllm-ascend/issues/12723",
     also=("vllm-project/vllm-ascend/pull/15688",),
     code="sines-of-other-pairs",
@@ -90,7 +91,7 @@ def crossed_wires(q, k, position_ids):
 @HALL.shows(
     "strides that are not asked",
     shows="compared",
-    saw="Wrong as soon as q or k is a slice of something larger, as it is in MLA.",
+    saw="Wrong as soon as q or k is a slice of something larger, as with latent keys (MLA).",
     where="vllm-project/vllm/pull/17091",
     also=("hpcaitech/ColossalAI/pull/6444",),
     code="strides-ignored",

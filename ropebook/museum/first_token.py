@@ -18,7 +18,8 @@ LEFT_BEHIND = torch.tensor([6.93e-18, 0.0, 2.3e7, 0.0, 6.93e-18, 1.4e-45, 0.0, 3
 @HALL.shows(
     "memory that nobody filled",
     shows="nonsense",
-    saw="Training begins at a loss of 11.08 where it should be 3.63. Nothing is raised.",
+    saw="Training begins at a loss of 11.08 where it should be 3.63 (two more bugs had a share "
+    "in it). Nothing is raised.",
     where="pytorch/torchtitan/issues/4783",
     also=("huggingface/transformers/issues/45902", "Synthyra/FastPLMs/pull/47"),
     code="frequencies-unfilled",
@@ -33,19 +34,19 @@ def never_filled(x, position_ids):
 
 
 @HALL.shows(
-    "half of the exponent",
+    "a division of whole numbers",
     shows="compared",
-    saw="A kernel that people learn from disagrees with PyTorch.",
+    saw="A kernel that people learn from disagrees with PyTorch: all its pairs turn alike.",
     where="xlite-dev/LeetCUDA/pull/290",
     also=("xlite-dev/LeetCUDA/issues/289",),
-    code="exponents-not-as-expected",
-    mend=("-pair / 64", "-2 * pair / 64"),
+    code="base-beyond-sense",
+    mend=("2 * pair // 64", "2 * pair / 64"),
 )
-def exponent_of_the_pair(x, position_ids):
-    """The number of the pair, where that of its first dimension belongs."""
-    pair = torch.arange(32).double()
-    speeds = 10_000.0 ** (-pair / 64)
-    return turn(x, position_ids, speeds)
+def exponents_of_zero(x, position_ids):
+    """In C, / between whole numbers drops what is behind the point."""
+    pair = torch.arange(32)
+    exponents = (2 * pair // 64).double()
+    return turn(x, position_ids, 10_000.0**-exponents)
 
 
 @HALL.shows(
@@ -82,7 +83,7 @@ def base_read_where_it_is_not(x, position_ids):
 
 
 @HALL.shows(
-    "thirty-nine models through one case",
+    "thirty-nine kinds of model through one case",
     shows="nonsense",
     saw="Perplexity (among how many words a model wavers) 253 where it was 4.26.",
     where="ikawrakow/ik_llama.cpp/pull/2290",
@@ -92,8 +93,8 @@ def base_read_where_it_is_not(x, position_ids):
 )
 def falls_through(x, position_ids):
     """A case with its own answer, put among cases that fall through."""
-    cases = [("qwen2", None), ("dflash", "interleaved"), ("falcon", "half")]
-    below = cases[[name for name, _ in cases].index("qwen2") :]
+    cases = [("mellum", None), ("dflash", "interleaved"), ("the rest", "half")]
+    below = cases[[name for name, _ in cases].index("mellum") :]
     layout = next(answer for _, answer in below if answer)
     return turn(x, position_ids, SPEEDS, layout=layout)
 
@@ -133,8 +134,8 @@ def pairs_inside_the_span(x, position_ids):
 @HALL.shows(
     "the whole head for its part",
     shows="fluent",
-    saw="Best guess right 64.6 times in 100, then 68.5; agreement with another program at 1024 "
-    "tokens 60 %, then 92.5 %.",
+    saw="Worse with distance. Best guess right 64.6 times in 100, then 68.5; agreement with "
+    "another program at 1024 tokens 60 %, then 92.5 %.",
     where="pie-project/pie/pull/603",
     code="pairs-not-as-expected",
     mend=("inv_freq(64) * QUARTER", "inv_freq(16)"),
@@ -154,7 +155,7 @@ def over_the_whole_head(x, position_ids):
     code="width-not-as-expected",
     mend=(' * config["partial_rotary_factor"]', ""),
 )
-def share_taken_twice(x, position_ids):
+def share_of_another_kind(x, position_ids):
     """The share is that of the linear layers; this head turns whole."""
     config = {"qk_rope_head_dim": 64, "partial_rotary_factor": 0.5}
     width = config["qk_rope_head_dim"] * config["partial_rotary_factor"]
@@ -219,14 +220,16 @@ def numerator_alone(x, position_ids):
 @HALL.shows(
     "heads taken for tokens",
     shows="compared",
-    saw="Nothing that is reported. A reader of the code finds that it counts heads.",
+    saw="Nothing that is reported: nothing is raised. A reader of the code finds that it counts "
+    "heads.",
     where="vukrosic/leo-optimizer/pull/2",
-    code="takes-sequence-first",
-    mend=("[..., None, :]", "[..., None, :, :]"),
+    code="heads-differ",
+    mend=("torch.arange(x.shape[-3])[:, None, None]", "position_ids[..., None, :, None]"),
 )
 def axis_of_the_heads(x, position_ids):
-    """Heads stand before tokens in x, and after them in the tables."""
-    angles = (position_ids[..., None] * SPEEDS)[..., None, :]
+    """Tokens were the third axis from the end. Here heads are."""
+    places = torch.arange(x.shape[-3])[:, None, None]
+    angles = places * SPEEDS
     cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
     a, b = x.chunk(2, -1)
     return torch.cat((a * cos - b * sin, a * sin + b * cos), -1)
@@ -280,6 +283,8 @@ def rounded_all_the_same(x, position_ids):
     also=("vllm-project/vllm/pull/41277", "vllm-project/vllm/issues/3488"),
     code="base-not-as-expected",
     mend=("trained * alpha", "max(int(position_ids.max()) + 1, trained)"),
+    price="With a cache this line is not enough: keys that lie there were turned by the base of "
+    "their day, as in [a base that grows, keys that stay].",
 )
 def square_of_alpha(x, position_ids):
     """Put length into stretch: alpha times alpha, less alpha less 1."""

@@ -68,7 +68,6 @@ def axes_in_blocks(x, position_ids):
     shows="fluent",
     saw="Square images are right, all others are not.",
     where="huggingface/pytorch-image-models/pull/2541",
-    also=("Meituan-AutoML/VisionLLaMA/issues/4",),
     code="axes-exchanged",
     mend=("width, height =", "height, width ="),
     meant=Meant(AXIAL, axis_of_pairs=(0,) * 16 + (1,) * 16),

@@ -88,6 +88,8 @@ class Exhibit:
             serves the whole text and the steps after it.
         makes: whether `broken` makes the rotation.
         options: further arguments of `diagnose`.
+        price: what the mend costs, where it costs something; the name of an exhibit, or a thread,
+            in brackets becomes a link.
     """
 
     name: str
@@ -103,6 +105,7 @@ class Exhibit:
     part: str = "rotate"
     makes: bool = False
     options: dict = field(default_factory=dict)
+    price: str = ""
 
     @cached_property
     def source(self) -> str:
@@ -160,16 +163,18 @@ class Hall:
         name: its key.
         asks: what a reader sees, as a sentence.
         exhibits: its bugs, in the order in which they were hung.
+        aside: where else to look; the name of an exhibit in brackets becomes a link.
     """
 
-    def __init__(self, name: str, asks: str):
+    def __init__(self, name: str, asks: str, aside: str = ""):
         """Open an empty one.
 
         Args:
             name: its key.
             asks: what a reader sees, as a sentence.
+            aside: where else to look.
         """
-        self.name, self.asks, self.exhibits = name, asks, []
+        self.name, self.asks, self.aside, self.exhibits = name, asks, aside, []
 
     def shows(self, name: str, **label) -> Callable[[Callable], Callable]:
         """Hang the function below as an exhibit.

@@ -7,7 +7,12 @@ import torch
 from ropebook.museum.kit import SPEEDS, Hall, Meant, by_angles, turn
 from ropelib import RopeConfig, inv_freq
 
-HALL = Hall("length", "Right at first, wrong past some length.")
+HALL = Hall(
+    "length",
+    "Right at first, wrong past some length.",
+    aside="Gibberish after some 20 words already, or worse and worse with distance? Wrong partners "
+    "show so too: [weights in another order], [the whole head for its part].",
+)
 SCALED = {
     "llama3": {
         "rope_type": "llama3",
@@ -94,7 +99,7 @@ def grown_by_the_base_class(x, position_ids):
     "scaling parsed and never read",
     shows="nonsense",
     saw="The order of the hundred likeliest words agrees by 0.96 (rank correlation) at 195 tokens, "
-    "by 0.53 at 2916. Then loops; with other weights it stays fluent.",
+    "by 0.53 at 2916. Then loops; in another program it stays fluent.",
     where="Blaizzy/mlx-vlm/pull/1709",
     also=("lablup/mlxcel/issues/1340", "ollama/ollama/pull/13452"),
     code="factor-not-as-expected",
@@ -111,7 +116,8 @@ def positions_eight_times_too_large(x, position_ids):
 @HALL.shows(
     "a product on the tensor cores",
     shows="compared",
-    saw="With matrix products allowed in TF32, and a batch, odd positions past 2048 are off.",
+    saw="On a B200, with matrix products allowed in TF32 (a float32 that loses 13 bits on the way "
+    "in), and a batch, odd positions past 2048 are off.",
     where="huggingface/transformers/issues/48428",
     also=("huggingface/transformers/pull/48450",),
     code="positions-in-tf32",
@@ -127,14 +133,15 @@ def matmul_in_tf32(x, position_ids):
 @HALL.shows(
     "tables made in bfloat16",
     shows="compared",
-    saw="Position 15,962 is turned as 15,968: a cosine of -0.547 becomes -0.882.",
+    saw="Position 15,962 is turned as 15,936: a cosine of -0.908 becomes -0.268 (recomputed: the "
+    "thread has other figures).",
     where="huggingface/candle/pull/3520",
     also=("EleutherAI/gpt-neox/issues/1003", "huggingface/transformers/pull/29285"),
     code="angles-in-bfloat16",
     mend=("torch.bfloat16", "torch.float32"),
 )
 def built_in_the_models_dtype(x, position_ids):
-    """Eight bits hold no whole number from 257 on but every second."""
+    """Of whole numbers eight bits keep every second from 256 on."""
     dtype = torch.bfloat16
     t, speeds = position_ids.to(dtype), SPEEDS.to(dtype)
     return by_angles(x, t[..., None] * speeds)

@@ -71,12 +71,13 @@ class Walls:
         return f'<div class="rope-museum"><style>{style()}</style>{halls}</div>'
 
     def _branches(self, hall: Hall) -> str:
+        aside = f'<p class="rope-museum-aside">{_linked(hall.aside)}</p>' if hall.aside else ""
         if len(hall.exhibits) <= FEW:
-            return "".join(map(self._leaf, hall.exhibits))
+            return aside + "".join(map(self._leaf, hall.exhibits))
         branches = {
             name: [exhibit for exhibit in hall.exhibits if exhibit.shows == name] for name in SHOWS
         }
-        return "".join(
+        return aside + "".join(
             _fold(
                 f"museum-{hall.name}-{name}",
                 "branch",
@@ -96,10 +97,11 @@ class Walls:
         )
         threads = ", ".join(map(_link, exhibit.also))
         also = f"<p>The same bug: {threads}.</p>" if threads else ""
+        price = f"<p>{_linked(exhibit.price)}</p>" if exhibit.price else ""
         called = _words(how(exhibit, told))
         body = (
             f"<p><strong>{_text(exhibit.name.capitalize())}</strong>, {_link(exhibit.where)}</p>"
-            f'<pre tabindex="0"><code>{_code(exhibit)}</code></pre>'
+            f'<pre tabindex="0"><code>{_code(exhibit)}</code></pre>{price}'
             f"<p><code>diagnose</code>, {called}: {_code_word(finding.code)}. "
             f"{_text(finding.sentence)} {measured}</p>"
             f'<div class="highlight"><pre tabindex="0">$ {command(exhibit)}</pre></div>{also}'
@@ -214,6 +216,16 @@ def _link(thread: str) -> str:
     return (
         f'<a href="https://github.com/{thread}">{owner_and_name.rpartition("/")[2]} #{number}</a>'
     )
+
+
+def _linked(text: str) -> str:
+    """What stands in brackets is a link: to a thread, or to the exhibit of this name."""
+
+    def link(found: re.Match) -> str:
+        name = found[1]
+        return _link(name) if "/" in name else f'<a href="#bug-{slug(name)}">{name}</a>'
+
+    return re.sub(r"\[([^]]+)\]", link, _text(text))
 
 
 def _number(value: object) -> str:

@@ -3,6 +3,7 @@
 import re
 
 import pytest
+import torch
 from bs4 import BeautifulSoup
 
 from ropebook.museum import EXHIBITS, HALLS
@@ -33,10 +34,45 @@ def test_each_exhibit_is_a_leaf_with_its_symptom_and_its_thread(walls, shown):
         leaf = shown.find(id=f"bug-{slug(exhibit.name)}")
         assert leaf.summary.get_text() == exhibit.saw
         links = [link["href"] for link in leaf.find_all("a", href=True)]
-        threads = [exhibit.where, *exhibit.also]
-        assert links == [f"https://github.com/{thread}" for thread in threads]
+        first, *others = (
+            f"https://github.com/{thread}" for thread in (exhibit.where, *exhibit.also)
+        )
+        assert links == [first, *map(target, linked_in(exhibit.price)), *others]
         (code,) = leaf.find_all(attrs={"data-rope-page": address(exhibit.code)})
         assert code.get_text() == exhibit.code
+
+
+def linked_in(text):
+    return re.findall(r"\[(.+?)\]", text)
+
+
+def target(name):
+    return f"https://github.com/{name}" if "/" in name else f"#bug-{slug(name)}"
+
+
+def test_what_a_mend_costs_is_said_and_leads_on():
+    """Of two mends that undo each other, each names the other."""
+    paid = {name: linked_in(exhibit.price) for name, exhibit in EXHIBITS.items() if exhibit.price}
+    for names in paid.values():
+        assert names and all("/" in name or name in EXHIBITS for name in names)
+    grows, cancels = "a base that grows, keys that stay", "a length that cancels"
+    assert paid[grows] == [cancels] and paid[cancels] == [grows]
+    ids = torch.arange(512)
+    x = torch.randn(1, 1, 512, 64, generator=torch.Generator().manual_seed(5))
+    both = (EXHIBITS[grows].mended(), EXHIBITS[cancels].wrong())
+    short = [rotate(x[:, :, :100], ids[:100]) for rotate in (*both, EXHIBITS[grows].wrong())]
+    assert torch.allclose(*short[:2]) and not torch.allclose(*short[1:], atol=0.1)
+
+
+def test_a_hall_says_where_else_to_look(shown):
+    walls = Walls([HALLS["length"]])
+    aside = BeautifulSoup(walls._repr_html_(), "html.parser").select_one(
+        "#museum-length > .rope-museum-body > .rope-museum-aside"
+    )
+    named = linked_in(HALLS["length"].aside)
+    assert [link["href"] for link in aside.find_all("a")] == list(map(target, named))
+    assert all(EXHIBITS[name].hall != "length" for name in named)
+    assert not shown.select(".rope-museum-hall > .rope-museum-body > .rope-museum-aside")
 
 
 def test_the_code_is_the_source_with_the_mend_under_its_line(walls, shown):
