@@ -7,7 +7,7 @@ from pathlib import Path
 
 import prepared
 import pytest
-from browser import WIDE, Widget, open_page
+from browser import FRAMES, WIDE, Widget, open_page
 from toc import NOTEBOOKS
 
 # A grammar of addresses that takes seconds to build, for a rule of JSON that no test asks for.
@@ -143,7 +143,7 @@ def chromium():
 
 @pytest.fixture(scope="session")
 def faces(tmp_path_factory):
-    """The fonts that the book brings, for texts that must fit in them: machines have others."""
+    """The fonts that the book brings: what fits in them must not depend on those of a machine."""
     pytest.importorskip("fontTools")
     from ropebook import fonts
 
@@ -153,12 +153,13 @@ def faces(tmp_path_factory):
 
 
 @pytest.fixture
-def on_scratch(chromium, tmp_path):
-    """Return a function that shows one widget on a page of its own, offline.
+def on_scratch(chromium, faces, tmp_path):
+    """Return a function that shows one widget on a page of its own, offline, in the book's fonts.
 
     When the test ends, the page must have complained of nothing, fit its width, and let go of the
     widget without complaint.
     """
+    from collisions import set_in
     from scratch import made, page_of
 
     opened = []
@@ -172,6 +173,8 @@ def on_scratch(chromium, tmp_path):
         context = chromium.new_context(viewport=viewport, offline=True, **options)
         page, log = open_page(context, address.as_uri())
         page.evaluate("(theme) => { document.documentElement.dataset.theme = theme }", theme)
+        set_in(page, faces)
+        page.evaluate(FRAMES)
         opened.append((context, page, log))
         return Widget(page, 0, type(widget).__name__, widget.get_state())
 

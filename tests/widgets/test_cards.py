@@ -2,7 +2,6 @@
 
 import pytest
 import traitlets
-from collisions import set_in
 from playwright.sync_api import expect
 from scratch import made, page_of, widget_classes
 
@@ -23,10 +22,8 @@ SEEN = """(root) => ({
 
 
 @pytest.mark.parametrize("name", widget_classes())
-def test_a_card_shows_the_picture_and_where_it_leads(on_scratch, faces, name):
+def test_a_card_shows_the_picture_and_where_it_leads(on_scratch, name):
     widget = on_scratch(name, (300, 700), traits={"card": CARD})
-    set_in(widget.page, faces)  # a card stands in a built page, which brings its fonts
-    widget.frames()
     root = widget.page.locator(".rope-card")
     seen = root.evaluate(SEEN)
     assert seen["drawn"] >= 1 and seen["sentences"] == 0 and seen["wide"] <= 0, seen

@@ -1,7 +1,9 @@
 """No text of a widget covers another or sticks out of its card, in whatever state it is."""
 
+import re
+
 import pytest
-from collisions import faults_of_states, learn, set_in
+from collisions import faults_of_states, learn
 from scratch import widget_classes
 
 CLASSES = widget_classes()
@@ -13,11 +15,10 @@ LOOKS = [(390, "light", WIDER), (626, "dark", WIDER), (720, "light", "0"), (984,
 
 
 @pytest.mark.parametrize("name", CLASSES)
-def test_no_text_covers_another_or_is_cut(on_scratch, faces, name):
+def test_no_text_covers_another_or_is_cut(on_scratch, name):
     widget = on_scratch(name, (390, 844), reduced_motion="reduce")
     page = widget.page
     learn(page)
-    set_in(page, faces)
     wrong = []
     for width, theme, spacing in LOOKS:  # one page load serves them all
         page.set_viewport_size({"width": width, "height": 844})
@@ -79,4 +80,8 @@ def test_the_measure_finds_what_a_reader_sees(measure, inside):
     found = measure.evaluate("textFaults(document.querySelector('.rope-frame'))")
     expected = (SHAPES | BLOCKS)[inside]
     assert len(found) == len(expected), found
-    assert all(map(str.startswith, found, expected)), found
+    # Which of two texts is named first depends on how high a machine's letters stand.
+    turned = [re.sub(r'^("\w+") and ("\w+")', r"\2 and \1", one) for one in found]
+    assert all(
+        a.startswith(c) or b.startswith(c) for a, b, c in zip(found, turned, expected, strict=True)
+    )

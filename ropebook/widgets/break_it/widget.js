@@ -161,7 +161,7 @@ function rowPicture(words) {
 
   function draw({ shown, compared, gaps }, tolerance, { width, narrow }) {
     const lines = compared[shown];
-    const height = narrow ? 104 : 180; // on a phone the lesson stays in sight below it
+    const height = narrow ? 92 : 180; // on a phone the lesson stays in sight below it
     const [left, right, bottom] = [34, width - 8, height - 38];
     const first = shown === "zero" ? 1 : 0;
     const places = lines[0].got.map((_, i) => i + first);

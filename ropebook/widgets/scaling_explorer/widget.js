@@ -63,7 +63,7 @@ const WORDS = {
       vain: "had seen every angle, is slowed",
     },
     curves: { before: "before", after: "now", held: "compared" },
-    held: "dotted, to compare: {name}",
+    held: "dotted: {name}",
     readouts: {
       outside: "at unseen angles",
       inVain: "slowed in vain",
