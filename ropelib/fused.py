@@ -58,8 +58,8 @@ def rotate_qk(
         TypeError: as `apply_rotary`, or if positions or `cu_seqlens` are no tensor of integers.
         ValueError: as `apply_rotary`, or if `q` and `k` differ in more than their heads, positions
             and `cu_seqlens` are both given, have a wrong shape, leave the tables or do not rise.
-            On a GPU, which would have to be waited for, values are not looked at: a token whose row
-            the tables do not have becomes nan.
+            On a GPU, which would have to be waited for, values are not looked at: what turns of a
+            token whose row the tables do not have becomes nan.
 
     Example:
         >>> import torch

@@ -3,8 +3,9 @@
 PyTorch alone reads and writes a large tensor several times to rotate it. `build()` compiles
 `rotate.cpp` once, in seconds, with the C++ compiler of the machine, and keeps the result in the
 user's cache; from then on every Python of that user that rotates on the CPU finds it there. Nothing
-needs it, and nothing but `build` makes it. What it computes is what the other ways compute: halves
-to the bit, neighbors to one ulp of the length of the pair.
+needs it, and nothing but `build` makes it. What it computes is what plain operations compute:
+halves to the bit, neighbors to one ulp of the length of the pair. Where it is not asked (compiled,
+under vmap, for tables that want a gradient), last bits may differ.
 """
 
 import ctypes

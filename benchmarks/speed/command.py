@@ -30,7 +30,7 @@ from pathlib import Path
 import torch
 
 from ropebook.experiments import recorded
-from ropebook.experiments.speed import Run, Speed, save
+from ropebook.experiments.speed import IDLE, Run, Speed, save
 from speed import imports, peers, report
 from speed.cases import ALL, FAST, Case
 
@@ -119,7 +119,7 @@ def main() -> int:
         parser.error("what is recorded is all that the chapter shows: leave out --only")
     here, begin = place(), time.perf_counter()
     print(", ".join(f"{key} {value}" for key, value in here.items()))
-    if here["load"] > 0.5:
+    if here["load"] > IDLE:
         print(f"THE MACHINE IS BUSY (load {here['load']}): no number below is to be trusted")
     runs, failed = [], []
     for name in names:

@@ -12,6 +12,7 @@ from ropelib import checks
 
 COMMAND = "make bench FAST=1 OUT=book/results/speed_cpu.json"
 COPY = "copy"
+IDLE = 0.5  # a machine whose load is above it is busy
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,8 @@
 """The rotation by programs of our own on CUDA: whether they can take some tensors.
 
-Triton, which torch's builds for CUDA bring, compiles them. Where it is missing, or a tensor is not
-simply there on such a GPU, `takes` says no, and what it asked for goes the way of any other device.
+Triton, which torch's builds for CUDA on Linux bring, compiles them. Where it is missing, or a
+tensor is not simply there on such a GPU, `takes` says no, and what it asked for goes the way of any
+other device.
 """
 
 import os
