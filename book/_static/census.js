@@ -14,6 +14,22 @@
   const FOLLOWS =
     /^(?:v?\d+|\d+(?:x\d+)?[bmkt]|[ae]\d+b|instruct|chat|base|it|hf|pt|preview|mini|nano|tiny|small|medium|large|xl)$/;
 
+  // Names of checkpoints that begin like one type and are of another.
+  const OF_ANOTHER = new Map(
+    Object.entries({
+      commandr: "cohere",
+      deepseekr1: "deepseek_v3",
+      glm45: "glm4_moe",
+      glm45air: "glm4_moe",
+      glm45v: "glm4v_moe",
+      glm46: "glm4_moe",
+      glm47: "glm4_moe",
+      glm47flash: "glm4_moe_lite",
+      llama4scout: "llama4",
+      phi4: "phi3",
+    }),
+  );
+
   const squashed = (name) => name.toLowerCase().replace(/[^a-z0-9]/g, "");
 
   /** The words that are typed: a number without separators, "64 of 128" and "does not rotate" are one. */
@@ -49,14 +65,14 @@
     return one.types.some((type) => apart.test(type.toLowerCase()) || squashed(type).startsWith(squashed(name)));
   }
 
-  Object.assign(document.currentScript, { typed: { FOLLOWS, squashed, wordsOf, numberOf, isCalled } });
+  Object.assign(document.currentScript, { typed: { FOLLOWS, OF_ANOTHER, squashed, wordsOf, numberOf, isCalled } });
 })();
 
 // Which rows have these words, and what the page shows of it.
 (() => {
   "use strict";
 
-  const { FOLLOWS, squashed, wordsOf, numberOf, isCalled } = document.currentScript.typed;
+  const { FOLLOWS, OF_ANOTHER, squashed, wordsOf, numberOf, isCalled } = document.currentScript.typed;
   const WORDS = {
     count: (count, all) => `${count} of ${all} model types`,
     read: (typed, type) =>
@@ -135,6 +151,8 @@
     for (; parts.length; cut.push(parts.pop())) {
       const glued = /^([a-z]+)\d+$/.exec(parts.at(-1));
       const name = parts.join("");
+      const another = own.get(squashed(OF_ANOTHER.get(name) ?? ""));
+      if (another) return { one: another, cut: [...cut, name] };
       const experts = cut.some((part) => /^a\d+b$/.test(part)) && own.get(`${name}moe`);
       if (experts || own.has(name)) return { one: experts || own.get(name), cut };
       if (glued && own.has([...parts.slice(0, -1), glued[1]].join(""))) {

@@ -1,6 +1,8 @@
 // Check a rotation against the conformance vectors: node reader.mjs vectors.json
 import { readFileSync } from "node:fs";
 
+const [ANGLES, BETWEEN] = [0, 0]; // exact; float32 angles: 2 ** -19, 0; bfloat16: 2 ** -19, 0.02
+
 const seats = (i, pairs, layout) => (layout === "half" ? [i, i + pairs] : [2 * i, 2 * i + 1]);
 
 /** Put your own here: x, a head's vector, is turned in place; pair i stands at position at[i]. */
@@ -22,7 +24,8 @@ function isRight(spec, vector, want, row, token) {
     const [cos, sin] = [Math.cos, Math.sin].map((of) => by * of(position * invFreq[i]));
     const [a, b] = seats(i, at.length, layout);
     const tables = Math.hypot(cos - spec.cos[row][token][i], sin - spec.sin[row][token][i]);
-    return tables < 2e-8 && Math.hypot(x[a] - want[a], x[b] - want[b]) <= 1e-6 * Math.hypot(want[a], want[b]);
+    const loose = 1e-6 + BETWEEN + Math.min(ANGLES * Math.abs(position * invFreq[i]), 1 / 16);
+    return tables < 2e-8 && Math.hypot(x[a] - want[a], x[b] - want[b]) <= loose * Math.hypot(want[a], want[b]);
   });
   return turned && x.every((value, i) => i < 2 * at.length || value === want[i]);
 }

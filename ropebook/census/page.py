@@ -14,6 +14,7 @@ from sphinx.util.docutils import SphinxDirective
 
 from ropebook.census.picture import picture, said_of, still
 from ropebook.census.survey import WITHIN, recorded
+from ropelib.config.model_types import HALF, INTERLEAVED
 
 PAGE = "book/practice/census"
 COLUMNS = ("model type", "pairs", "dimensions", "base", "scaling", "layers")
@@ -129,7 +130,7 @@ def others(census: dict[str, Any], stand: bool) -> str:
     """
     said = "".join(
         f"<dt{' data-still' * stand}>{html.escape(sentence, quote=False)}</dt><dd><ul>"
-        + "".join(f"<li>{breakable(name)}</li>" for name in names)
+        + "".join(f"<li>{breakable(name)}{_pairs(name)}</li>" for name in names)
         + "</ul></dd>"
         for sentence, names in sorted(
             census["others"].items(), key=lambda one: (-len(one[1]), one[0])
@@ -137,6 +138,14 @@ def others(census: dict[str, Any], stand: bool) -> str:
         if still(sentence) == stand
     )
     return f'<dl class="census census-others">{said}</dl>'
+
+
+def _pairs(model_type: str) -> str:
+    """Return the HTML of the pairs of a type whose default file fits no model."""
+    for layout, types in (("half", HALF), ("interleaved", INTERLEAVED)):
+        if model_type in types:
+            return f'<span class="census-kind"> {layout}</span>'
+    return ""
 
 
 PARTS = {

@@ -38,7 +38,7 @@ HALF = frozenset(
     nemotron3_diarization_audio neomme neucodec nomic_bert olmo olmo2 olmo3 olmo_hybrid olmoe
     paddleocr_vl_text persimmon phi phi3 phi4_multimodal phimoe pocket_tts
     pocket_tts_audio_tokenizer pocket_tts_audio_tokenizer_decoder
-    pocket_tts_audio_tokenizer_encoder qwen2 qwen2_5_omni_dit qwen2_5_omni_talker
+    pocket_tts_audio_tokenizer_encoder qwen2 qwen2_5_omni_talker
     qwen2_5_omni_text qwen2_5_vl_text qwen2_moe qwen2_vl_text qwen3 qwen3_5_moe_text
     qwen3_5_text qwen3_moe qwen3_next qwen3_omni_moe_talker_code_predictor
     qwen3_omni_moe_talker_text qwen3_omni_moe_text qwen3_vl_moe_text qwen3_vl_text
@@ -79,6 +79,7 @@ UNSUPPORTED = {
     "kimi_linear": "none of its layers rotates",
     "musicflamingo": "it rotates by time in seconds",
     "nanochat": "it rotates clockwise",
+    "qwen2_5_omni_dit": "its first head alone rotates, by pairs of neighbors",
     "seamless_m4t": "its speech encoder alone may rotate",
     "timm_backbone": "it wraps a model of timm, whose own code decides",
     "timm_wrapper": "it wraps a model of timm, whose own code decides",

@@ -2,8 +2,10 @@
 
 Three steps, each readable alone. Probes call the rotation and return plain measurements. From them
 one description is made: which dimensions form pairs, by what angle each turns at each position.
-Rules read the description, the most specific explanation first; the first that finds the rotation
-wrong ends the list, so that one cause is reported and not the heap of its consequences.
+Rules read the description, the most specific explanation first; the first that finds it wrong ends
+the list, so that one cause is reported and not the heap of its consequences. Where it is right,
+other rules ask for each way to call: bugs of several ways stand side by side, without those that
+rows of a batch, turned wrongly, would feign.
 """
 
 from collections.abc import Sequence
@@ -57,6 +59,8 @@ __all__ += [
     "seq_first",
 ]
 
+ROWS_WRONG = {"batch-rows-mixed", "batch-rows-share-positions"}
+FEIGNED_BY_ROWS = {"one-token-rows-wrong", "strides-ignored", "gradient-wrong"}
 MOST_DIMS, MOST_POSITIONS = 1024, 2**20  # what ordinary memory holds: the probes are some copies
 
 
@@ -294,7 +298,7 @@ def _report(m: Measured, expectation: Expectation) -> Report:
         wrong += filter(None, [expectation.mismatch(m)])
     if finding is None:
         found = {f.code: f for f in reversed([rule(m) for rule in CALLS]) if f}
-        wrong += reversed(found.values())
+        wrong += _not_feigned(list(reversed(found.values())))
     if not wrong:
         later = (large_and_late, differs_in_a_crowd, surroundings)
         wrong += filter(None, [next(filter(None, (rule(m) for rule in later)), None)])
@@ -318,6 +322,13 @@ def _report(m: Measured, expectation: Expectation) -> Report:
         profile=_profile(m),
         findings=findings,
     )
+
+
+def _not_feigned(found: list[Finding]) -> list[Finding]:
+    """Return what is left where rows are turned wrongly, which looks like these bugs as well."""
+    if not {f.code for f in found} & ROWS_WRONG:
+        return found
+    return [f for f in found if f.code not in FEIGNED_BY_ROWS]
 
 
 def _in_k(finding: Finding, probe: Probe) -> Finding:

@@ -176,6 +176,8 @@ def _guesses(
             (to_low(positions) * at_one, of_halves),
             (positions * at_one, of_halves),
             (positions * through(bits), name),
+            # Where cos and sin are rounded as well, the frequencies lie next to those measured.
+            (to_low(positions) * to_low(through(bits)), name.replace("tf32", "float16")),
         ):
             yield _Guess(
                 f"angles-in-{code}",
@@ -236,7 +238,7 @@ def _rows_of_table(m: Measured, far: Curves, early: Tensor, dtype: torch.dtype) 
 def _words_on_frequencies(bits: int, when: str) -> tuple[str, str]:
     return (
         f"Frequencies are rounded to {bits} significant bits{when}: angles are off by up to "
-        f"{2.0**-bits:.1%} of themselves, which is whole turns at far positions.",
+        f"{100 * 2.0**-bits:.1g}% of themselves, a whole turn after {2**bits} turns.",
         "module.bfloat16(), .half() or .to(dtype) takes the buffer inv_freq along",
     )
 

@@ -49,10 +49,14 @@ class Axes:
         return [axis for axis, row in enumerate(self.speeds) if float(row.abs().max()) < _STILL]
 
 
+def _listed(axes: Sequence[int] | Tensor) -> list[int]:
+    return axes.tolist() if isinstance(axes, Tensor) else list(axes)
+
+
 def number_of_axes(axes: object) -> int:
     """Return how many axes are meant by the argument: their number, or the axis of each pair."""
     if isinstance(axes, (Sequence, Tensor)) and not isinstance(axes, str):
-        each = [int(checks.integer("axes", axis, 0, _MOST_AXES - 1)) for axis in list(axes)]
+        each = [int(checks.integer("axes", axis, 0, _MOST_AXES - 1)) for axis in _listed(axes)]
         if len(set(each)) < 2:
             raise ValueError(f"axes must name an axis for each pair, two at least, got {each}")
         return max(each) + 1

@@ -36,7 +36,7 @@ def cached(m: Measured) -> Finding | None:
         return _of_another_length(m, together, full)
     if m.decode is None and _as_many_as_heads(m, differs):
         return None  # another rule says so
-    finding = _named(m, together, full, differs)
+    finding = _named(m, ends, together, full, differs)
     return finding or _named_by_chunk(ends, together, full, differs)
 
 
@@ -83,14 +83,17 @@ def _of_another_length(m: Measured, together: Tensor, full: Tensor) -> Finding |
     )
 
 
-def _named(m: Measured, together: Tensor, full: Tensor, differs: Tensor) -> Finding | None:
-    """What single tokens after a prompt of eight tell."""
+def _named(
+    m: Measured, ends: list[int], together: Tensor, full: Tensor, differs: Tensor
+) -> Finding | None:
+    """What single tokens after a prompt of eight tell; of where they restart, late ones too."""
     since = int(differs.nonzero()[0])
     steps = together[0, 0, _ALONE.start : _ALONE.stop]
+    alone = together[0, 0, [a for a, b in pairwise((*ends, len(differs))) if b - a == 1]]
     x = random(1, 2, 1, m.head_dim).expand(1, 2, min(32, m.limit), -1)
     line = m.probe(x, range(x.shape[2]))[0, 0]
     evidence = {"largest difference": gap(together, full)}
-    if gap(steps, line[:1]) < SAME:
+    if gap(alone, line[:1]) < SAME:
         return Finding(
             "decode-restarts-at-zero",
             "wrong",

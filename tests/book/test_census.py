@@ -177,6 +177,19 @@ def test_rows_are_those_of_the_code_where_a_default_misleads():
     assert "wraps a model of timm" in wrapped and "timm_backbone" in CENSUS["others"][wrapped]
 
 
+def test_a_type_whose_default_fits_no_model_has_its_pairs_all_the_same():
+    unread = BeautifulSoup(PARTS["otherwise"](CENSUS), "html.parser")
+    told = {item.code.get_text(): item.get_text() for item in unread.select("li")}
+    assert told["glm4_moe"] == "glm4_moe half" and told["nanochat"] == "nanochat"
+
+
+def test_one_head_that_turns_after_its_pairs_are_reordered_is_no_row():
+    """Qwen 2.5 Omni's DiT turns halves, of a head whose neighbors it has put there."""
+    assert "qwen2_5_omni_dit" not in CENSUS["rotating"]
+    said = next(said for said, names in CENSUS["others"].items() if "qwen2_5_omni_dit" in names)
+    assert said.endswith("its first head alone rotates, by pairs of neighbors")
+
+
 @pytest.mark.skipif(not INSTALLED, reason="the census is that of another transformers")
 def test_which_rows_count_layers_as_their_files_do():
     """The page names the one whose layers have two attentions each."""

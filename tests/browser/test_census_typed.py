@@ -132,12 +132,21 @@ def test_a_base_that_no_type_has_is_said_to_match_nothing(typed):
         ("mixtral 8x7b", "mixtral"),
         ("Qwen3-30B-A3B", "qwen3_moe"),
         ("gpt-oss-20b", "gpt_oss"),
+        ("GLM-4-9B", "glm4"),
+        ("GLM-4.5", "glm4_moe"),
+        ("zai-org/GLM-4.5-Air", "glm4_moe"),
+        ("glm 4.6", "glm4_moe"),
+        ("GLM-4.7", "glm4_moe"),
+        ("GLM-4.5V", "glm4v_moe"),
+        ("microsoft/Phi-4", "phi3"),
+        ("DeepSeek-R1", "deepseek_v3"),
     ],
 )
 def test_a_checkpoint_is_read_as_its_type_and_the_page_says_so(typed, text, first):
     shown, said = typed(text)
     assert first in shown and len(shown) < 15
     assert f"is read as {first}, by its name alone" in said and "model_type" in said
+    assert first == "glm4" or "glm4" not in shown
 
 
 @pytest.mark.parametrize("text", ["gpt-neox", "GPT NeoX", "gptneox", "gpt_neox", "GPT.NeoX"])

@@ -92,7 +92,8 @@ def test_the_page_names_these_vectors(vectors):
     numbers = [str(vectors["format"]), str(vectors["generator"]), str(len(vectors["cases"]))]
     # Where the bytes have changed, GENERATOR of files.py grows by one, and then the page.
     assert list(row) == [*numbers, vectors["sha256"]]
-    assert f"format 1, generator 1, {vectors['sha256'][:12]}, bfloat16: {numbers[2]} of" in PAGE
+    name = f"format 1, generator 1, {vectors['sha256'][:12]}"
+    assert f"{name}, float32, exact: {numbers[2]} of {numbers[2]} right" in PAGE
 
 
 def test_the_page_links_both_files_and_says_how_large_they_are(written):
@@ -118,7 +119,7 @@ def test_what_the_page_says_of_its_rotation_is_so(vectors):
     report = reported(source)
     rope = {case["name"]: parameters(case["config"]) for case in vectors["cases"]}
     assert {rope[name]["rope_type"] for name in report.of("wrong")} == {"yarn", "longrope"}
-    assert len(report.of("wrong")) == told(r"YaRN's and LongRoPE's, all (\d+):")
+    assert len(report.of("wrong")) == told(r"The (\d+) are of YaRN and LongRoPE:")
     factor = 'case["attention_factor"]'
     assert f"Multiply `cos` and `sin` by `{factor}`" in PAGE
     mended = source.replace("s.cos()", f"s.cos() * {factor}")

@@ -159,6 +159,17 @@ def test_wrong_options_are_refused(options, error, message):
         diagnose(plain, **options)
 
 
+def test_bugs_of_several_ways_to_call_stand_side_by_side():
+    """Rows that are turned wrongly hide nothing but what they feign."""
+
+    def rotate(x, ids):
+        rows = torch.arange(len(x))[:, None] * x.shape[2]
+        return plain(x, ids + rows)
+
+    report = diagnose(rotate, decode=lambda x, ids: plain(x, 0 * ids if x.shape[2] == 1 else ids))
+    assert report.codes == ("batch-rows-mixed", "decode-restarts-at-zero")
+
+
 # The report is data
 
 

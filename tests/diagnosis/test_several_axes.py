@@ -54,6 +54,11 @@ def test_positions_are_handed_over_as_they_are_taken(form):
     assert report.to_dict()["axis_of_pairs"] == ROWS_FIRST
 
 
+def test_the_axis_of_each_pair_may_be_a_tensor():
+    each = diagnose(of(IN_TURN), axes=3, **SHORT).axis_of_pairs
+    assert diagnose(of(IN_TURN), axes=torch.tensor(each), **SHORT).ok
+
+
 def test_what_is_meant_may_be_an_object_or_a_configuration():
     meant = SimpleNamespace(axis_of_pairs=IN_TURN, inv_freq=inv_freq(64))
     assert diagnose(of(IN_TURN), axes=3, expected=meant, **SHORT).ok

@@ -47,6 +47,14 @@ def _():
     return {"rotate": rotate}
 
 
+@exhibit("tables of a product in float16 (gpt-neox 1003)", "angles-in-float16", layout="half")
+def _():
+    def rotate(x, ids):
+        return turn(x, ids[..., None].half() * PLAIN.half(), "half")
+
+    return {"rotate": rotate}
+
+
 @exhibit("values beyond 100 cut off", "large-values-changed", layout="interleaved")
 def _():
     return {"rotate": lambda x, ids: plain(x.clamp(-100, 100), ids, layout="interleaved")}

@@ -102,6 +102,15 @@ def _():
     return {"rotate": lambda x, ids: plain(x, ids if ids.dim() == 1 else ids.flip(0))}
 
 
+def end_to_end(x, ids):
+    return plain(x, ids + torch.arange(len(x))[:, None] * x.shape[2])
+
+
+@exhibit("positions run on from row to row", "batch-rows-mixed")
+def _():
+    return {"rotate": end_to_end}
+
+
 @exhibit("table clamped at 2048", "positions-clamped")
 def _():
     return {"rotate": lambda x, ids: plain(x, ids.clamp(max=2047))}

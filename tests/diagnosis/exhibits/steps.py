@@ -91,6 +91,11 @@ def _():
     return {"rotate": plain, "decode": lambda x, ids: plain(x, ids if ids.dim() == 1 else ids[0])}
 
 
+@exhibit("a step at the first slot of its page of 16", "decode-differs", layout="half")
+def _():
+    return {"rotate": plain, "decode": lambda x, ids: plain(x, ids // 16 * 16)}
+
+
 def restarts(x, ids, tokens):
     low = x.dtype == torch.bfloat16 and x.shape[2] == tokens and len(x) == 1
     return plain(x, 0 * ids if low else ids)
