@@ -8,19 +8,16 @@ import numpy as np
 ANGLES, BETWEEN = 0, 0  # exact; float32 angles: 2**-19, 0; rounded between, bfloat16: 2**-19, 0.02
 
 
-def tables(at, case):
-    """Cosines and sines, `(rows, tokens, pairs)`; large angles need float64."""
+def tables(at, case):  # cosines and sines, (rows, tokens, pairs); large angles need float64
     return case["attention_factor"] * np.array([f(at * case["inv_freq"]) for f in (np.cos, np.sin)])
 
 
-def seats(case):
-    """Where the first and the second dimension of each pair lie."""
+def seats(case):  # where the first and the second dimension of each pair lie
     i = np.arange(len(case["inv_freq"]))
     return (i, i + len(i)) if case["layout"] == "half" else (2 * i, 2 * i + 1)
 
 
-def rotate(x, at, case):
-    """Put your own here; x: `(rows, heads, tokens, head_dim)`; pair i stands at `at[..., i]`."""
+def rotate(x, at, case):  # yours; x: (rows, heads, tokens, head_dim); pair i is at at[..., i]
     cos, sin = (t.astype(np.float32)[:, None] for t in tables(at, case))
     (a, b), out = seats(case), x.copy()
     out[..., a], out[..., b] = x[..., a] * cos - x[..., b] * sin, x[..., a] * sin + x[..., b] * cos

@@ -164,7 +164,10 @@ def _decoded_elsewhere(m: Measured, step: Probe) -> Finding | None:
             break
         if m.differs(found, x, rows).any():
             return _one_token_rows(found - m.applied(x, rows), found[1:])
-    for name, ids in {"one token": m.known[5:6], "a late token": far, "two": m.known[-2:]}.items():
+    # A step of two stands at neighbors: code that is told where it begins counts on from there.
+    first = int((m.known.diff() == 1).nonzero()[-1])
+    two = m.known[first : first + 2]
+    for name, ids in {"one token": m.known[5:6], "a late token": far, "two": two}.items():
         x = random(1, 2, len(ids), m.head_dim).bfloat16()
         try:
             low = step(x, ids).double()

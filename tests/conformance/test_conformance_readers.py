@@ -1,4 +1,4 @@
-"""The readers of `examples/conformance`: plain, under 45 lines, and none is to be fooled."""
+"""The readers of `examples/conformance`: plain, short, and none is to be fooled."""
 
 import json
 import os
@@ -171,5 +171,5 @@ def test_no_case_at_all_is_not_right(reader, tmp_path):
 def test_a_reader_is_short_and_needs_nothing_of_ours(name):
     text = (EXAMPLES / name).read_text("ascii")
     lines = text.splitlines()
-    assert len(lines) < 45 and max(map(len, lines)) <= 120
+    assert len(lines) < (40 if name == "reader.py" else 45) and max(map(len, lines)) <= 120
     assert "ropelib" not in text and "torch" not in text
