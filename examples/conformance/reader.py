@@ -8,28 +8,27 @@ import numpy as np
 ANGLES, BETWEEN = 0, 0  # exact; float32 angles: 2**-19, 0; rounded between, bfloat16: 2**-19, 0.02
 
 
-def tables(at, case):  # cosines and sines, (rows, tokens, pairs); large angles need float64
+def tables(at, case):
+    """Cosines and sines, `(rows, tokens, pairs)`; large angles need float64."""
     return case["attention_factor"] * np.array([f(at * case["inv_freq"]) for f in (np.cos, np.sin)])
 
 
-def seats(case):  # where the first and the second dimension of each pair lie
-    i = np.arange(len(case["inv_freq"]))
-    return (i, i + len(i)) if case["layout"] == "half" else (2 * i, 2 * i + 1)
-
-
-def rotate(x, at, case):  # yours; x: (rows, heads, tokens, head_dim); pair i is at at[..., i]
+def rotate(x, at, case):
+    """Put your own here; x: `(rows, heads, tokens, head_dim)`; pair i stands at `at[..., i]`."""
     cos, sin = (t.astype(np.float32)[:, None] for t in tables(at, case))
-    (a, b), out = seats(case), x.copy()
+    (a, b), out = case["seats"], x.copy()
     out[..., a], out[..., b] = x[..., a] * cos - x[..., b] * sin, x[..., a] * sin + x[..., b] * cos
     return out
 
 
 cases, wrong = json.load(open(sys.argv[1]))["cases"], []
 for case in cases:
+    i = np.arange(len(case["inv_freq"]))  # the seats of each pair: its first dimension, its second
+    case["seats"] = (i, i + len(i)) if case["layout"] == "half" else (2 * i, 2 * i + 1)
     at = np.moveaxis(np.array(case["position_ids"], float)[case["axis_of_pair"]], 0, -1)
     good = np.allclose(tables(at, case), (case["cos"], case["sin"]), rtol=0, atol=1e-8)
     for key in ("q", "k"):
-        want, (a, b) = np.array(case[f"{key}_rotated"]), seats(case)
+        want, (a, b) = np.array(case[f"{key}_rotated"]), case["seats"]
         off, allowed = rotate(np.float32(case[key]), at, case) - want, np.zeros_like(want)
         loose = 1e-6 + BETWEEN + np.minimum(ANGLES * abs(at * case["inv_freq"]), 1 / 16)[:, None]
         allowed[..., a] = allowed[..., b] = loose * np.hypot(want[..., a], want[..., b])
