@@ -20,8 +20,13 @@
     ["mrope", "m-rope"],
     ["gqa", "grouped-query"],
   ];
-  // What is asked for in other words than the page's own title has: as if it stood there.
-  const ASKED = { "book/library/conformance": "c++ test vectors cpp known vectors rust swift engine" };
+  // What is asked for in other words than the title of a page or section has: as if it stood there.
+  const ASKED = {
+    "book/library/conformance": "c++ test vectors cpp known vectors rust swift engine",
+    "book/rope/implementations#where-to-round": "position ids bf16",
+    "book/rope/implementations#keys-that-move-on": "context shift",
+    "book/long_context/stretching#where-the-attention-factor-goes": "attn_factor",
+  };
 
   // Letters as they are compared: one case, no accents, numbers without separators.
   function plain(text) {
@@ -102,7 +107,7 @@
   // A section as the build wrote it, with its words as they are compared.
   const prepared = (section) => ({
     ...section,
-    title: plain(`${section.titles.at(-1)} ${section.anchor ? "" : (ASKED[section.page] ?? "")}`),
+    title: plain(`${section.titles.at(-1)} ${ASKED[[section.page, section.anchor].filter(Boolean).join("#")] ?? ""}`),
     above: plain(section.titles.slice(0, -1).join(" ")),
     words: plain(section.text),
     listing: plain(section.code),

@@ -112,6 +112,8 @@ TYPED = {  # what engineers type, and the place that answers it
     "offset decode kv cache": "implementations.html#tables-offsets-and-the-cache",
     "vision 2d rope": "questions.html#two-d-rope",
     "position ids bf16": "implementations.html#where-to-round",
+    "attn_factor": "stretching.html#where-the-attention-factor-goes",
+    "context shift": "implementations.html#keys-that-move-on",
     "llama.cpp rope layout": "implementations.html#one-dance-many-flags",
     "m-rope": "questions.html#mrope-section",
     "float32 cos sin": "questions.html#float32-at-a-million",
