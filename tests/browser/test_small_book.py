@@ -108,13 +108,10 @@ def test_a_link_from_another_page_opens_the_fold_and_back_comes_back(reader):
     page = reader("two.html")
     page.locator("a[href='one.html#inner-place']").click()
     seen(page, "#inner-place")
-    page.wait_for_load_state()  # what is still on its way when a page is left counts as failed
     page.go_back()
     page.wait_for_url("**/two.html")
-    page.wait_for_load_state()
     page.go_forward()
     seen(page, "#inner-place")
-    page.wait_for_load_state()
 
 
 def test_a_link_of_the_page_itself_opens_the_fold_each_time(reader):
