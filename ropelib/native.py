@@ -1,11 +1,7 @@
 """The rotation as a compiled kernel: one pass over memory, where somebody has asked for it.
 
-PyTorch alone reads and writes a large tensor several times to rotate it. `build()` compiles
-`rotate.cpp` once, in seconds, with the C++ compiler of the machine, and keeps the result in the
-user's cache; from then on every Python of that user that rotates on the CPU finds it there. Nothing
-needs it, and nothing but `build` makes it. What it computes is what plain operations compute:
-halves to the bit, neighbors to one ulp of the length of the pair. Where it is not asked (compiled,
-under vmap, for tables that want a gradient), last bits may differ.
+`build()` compiles `rotate.cpp`; nothing needs that, and nothing else does it. The kernel computes
+what plain operations compute: halves to the bit, neighbors to one ulp of the length of the pair.
 """
 
 import ctypes

@@ -76,10 +76,11 @@
   const WORDS = {
     count: (count, all) => `${count} of ${all} model types`,
     read: (typed, type) =>
-      `“${typed}” is read as ${type}, by its name alone: model_type in the model's config.json decides.`,
+      `“${typed}” is read as ${type}, by its name alone: model_type in the model's config.json decides. ` +
+      "The row is the type's default: base, scaling and layers of one model may be others.",
     nothing: (typed) =>
       `Nothing here matches “${typed}”. Try a part of the model_type in the model's config.json, a base such as ` +
-      "500000, half, interleaved, yarn, or none for what does not rotate. Or ",
+      "500000, half, interleaved, yarn, or no rotation. Or ",
     paste: "paste the file",
   };
 
@@ -185,6 +186,7 @@
   const input = form.querySelector("input");
   const [count, note] = form.querySelectorAll("[role=status] p");
   const groups = [...census.querySelectorAll("section, dd")];
+  const lines = [...document.querySelectorAll(".page-toc a[href^='#']")]; // of the contents
 
   function filter() {
     const typed = input.value.trim();
@@ -194,6 +196,10 @@
       const empty = !group.querySelector("tbody:not([hidden]), li:not([hidden])");
       group.hidden = empty;
       if (group.matches("dd")) group.previousElementSibling.hidden = empty;
+    }
+    for (const line of lines) {
+      const part = document.getElementById(line.hash.slice(1))?.closest("section");
+      line.parentElement.hidden = part?.hidden ?? false;
     }
     count.textContent = WORDS.count(shown.size, facts.length);
     note.hidden = shown.size > 0 && !type;

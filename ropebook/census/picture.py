@@ -73,7 +73,7 @@ BARS = {
         _layers,
         Part("every-layer", "every layer", "every layer"),
         Part("some-layers", "some layers", "some layers"),
-        Part("layers-not-said", "not said by the default", "layers not said"),
+        Part("layers-not-said", "none by the default, or not said", "layers not said"),
     ),
 }
 """Name of a bar: what a type's kinds of layers say of it, and its parts."""
@@ -122,10 +122,12 @@ def picture(census: dict[str, Any]) -> str:
         found = Counter(which(kinds) for kinds in types)
         bars.append(_bar(name, [(found[one.said], one.name, _link(one)) for one in parts]))
     first = [parts[0].said for _, *parts in BARS.values()]
+    asked = sum(all(one["where"] for one in kinds) for kinds in types)
     usual = sum(said_of(kinds) == first for kinds in types)
     return (
         '<figure class="census-picture">'
-        f"{bars[0]}<p>The {len(types)} that rotate:</p>{''.join(bars[1:])}"
+        f"{bars[0]}<p>The {len(types)} that rotate, {asked} of them where a key asks for it:</p>"
+        f"{''.join(bars[1:])}"
         "<figcaption>Most model types do not rotate. Of those that do, more than half are in the "
         f"first part of each bar, and {usual} in all five: halves of the whole head, by base "
         "10,000, unscaled, in every layer. Bars count types, by their default configuration. Press "

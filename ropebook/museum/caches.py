@@ -80,7 +80,7 @@ def start_for_the_whole_window(x, position_ids):
     shows="compared",
     saw="The same text with another offset comes out as it did the first time.",
     where="lucidrains/rotary-embedding-torch/issues/11",
-    code="position-ids-ignored",
+    code="tables-of-an-earlier-call",
     mend=("key = x.shape[2]", "key = str(position_ids.tolist())"),
     makes=True,
 )

@@ -75,7 +75,7 @@ def padded_width(x, position_ids):
     saw="Nothing: its test was skipped, and its comparison was never asserted.",
     where="hpcaitech/ColossalAI/pull/6444",
     also=("hpcaitech/ColossalAI/issues/6428",),
-    code="heads-differ",
+    code="q-and-k-mixed",
     mend=("k0 * sin + k1 * cos", "q0 * sin + q1 * cos"),
 )
 def crossed_wires(q, k, position_ids):

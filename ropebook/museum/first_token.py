@@ -189,6 +189,8 @@ def two_angles_in_a_pair(x, position_ids):
     where="facebookresearch/vjepa2/pull/15",
     code="half-angles-on-interleaved-pairs",
     mend=(".repeat((1,) * position_ids.dim() + (2,))", ".repeat_interleave(2, -1)"),
+    price="With this line the published weights of V-JEPA 2 are turned otherwise than they were "
+    "trained, so transformers keeps the bug for them. It is a mend for training anew.",
     meant=Meant(layout="interleaved"),
 )
 def tiled_for_neighbors(x, position_ids):
@@ -207,6 +209,9 @@ def tiled_for_neighbors(x, position_ids):
     where="sgl-project/sglang/pull/22711",
     code="attention-factor-not-as-expected",
     mend=("mscale(1.0)", "mscale(1.0) / mscale(1.0)"),
+    price="Right only where scores are multiplied by mscale squared, as attention of DeepSeek "
+    "does. That was left out too ([huggingface/transformers/pull/47435]), and a model that has no "
+    "such attention lost its factor by this line ([turboderp-org/exllamav3/issues/259]).",
 )
 def numerator_alone(x, position_ids):
     """The configuration has mscale and mscale_all_dim, both 1."""
@@ -287,7 +292,7 @@ def rounded_all_the_same(x, position_ids):
     "their day, as in [a base that grows, keys that stay].",
 )
 def square_of_alpha(x, position_ids):
-    """Put length into stretch: alpha times alpha, less alpha less 1."""
+    """Put length into stretch: alpha times alpha, less (alpha - 1)."""
     alpha, trained = 4.0, 256
     length = trained * alpha
     stretch = alpha * length / trained - (alpha - 1)

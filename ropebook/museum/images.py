@@ -68,12 +68,16 @@ def axes_in_blocks(x, position_ids):
     shows="fluent",
     saw="Square images are right, all others are not.",
     where="huggingface/pytorch-image-models/pull/2541",
-    code="axes-exchanged",
-    mend=("width, height =", "height, width ="),
-    meant=Meant(AXIAL, axis_of_pairs=(0,) * 16 + (1,) * 16),
+    code="angles-drift",
+    mend=("arange(rows), torch.arange(columns)", "arange(columns), torch.arange(rows)"),
+    meant=Meant(AXIAL, axis_of_pairs=(1,) * 16 + (0,) * 16),
 )
-def x_before_y(x, position_ids):
-    """Positions are height and width: (2, batch, seq_len)."""
-    width, height = position_ids  # a grid made as x, y
-    places = torch.stack([height] * 16 + [width] * 16, -1)
-    return by_angles(x, places * AXIAL)
+def grid_on_its_side(x, position_ids):
+    """Positions are height and width; "xy" wants the width first."""
+    height, width = position_ids
+    rows, columns = 512, 768
+    sides = torch.arange(rows), torch.arange(columns)
+    xs, ys = torch.meshgrid(sides, indexing="xy")
+    token = height * columns + width
+    xs, ys = xs.flatten()[token], ys.flatten()[token]
+    return by_angles(x, torch.stack([xs] * 16 + [ys] * 16, -1) * AXIAL)

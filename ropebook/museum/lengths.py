@@ -117,7 +117,7 @@ def positions_eight_times_too_large(x, position_ids):
     "a product on the tensor cores",
     shows="compared",
     saw="On a B200, with matrix products allowed in TF32 (a float32 that loses 13 bits on the way "
-    "in), and a batch, odd positions past 2048 are off.",
+    "in), and a batch, positions past 2048 are off, first the odd ones.",
     where="huggingface/transformers/issues/48428",
     also=("huggingface/transformers/pull/48450",),
     code="positions-in-tf32",

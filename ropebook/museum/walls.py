@@ -10,12 +10,6 @@ from ropebook.museum.kit import SHOWS, Exhibit, Hall
 from ropelib.diagnosis import Finding, Report
 
 FEW = 6  # as many leaves hang from a branch without another question
-ASIDE = {
-    "compared": '<p class="rope-museum-aside">Nothing to choose by? '
-    '<a data-rope-page="practice/check_yours">Have your rotation diagnosed</a>, and look for its '
-    "word here.</p>"
-}
-"""What stands above the leaves that show so."""
 
 
 class Walls:
@@ -82,7 +76,7 @@ class Walls:
                 f"museum-{hall.name}-{name}",
                 "branch",
                 SHOWS[name],
-                ASIDE.get(name, "") + "".join(map(self._leaf, leaves)),
+                "".join(map(self._leaf, leaves)),
                 leaves,
             )
             for name, leaves in branches.items()
@@ -98,7 +92,7 @@ class Walls:
         threads = ", ".join(map(_link, exhibit.also))
         also = f"<p>The same bug: {threads}.</p>" if threads else ""
         price = f"<p>{_linked(exhibit.price)}</p>" if exhibit.price else ""
-        called = _words(how(exhibit, told))
+        called = _words(how(exhibit, told)) + (", as a note" if finding.severity == "note" else "")
         body = (
             f"<p><strong>{_text(exhibit.name.capitalize())}</strong>, {_link(exhibit.where)}</p>"
             f'<pre tabindex="0"><code>{_code(exhibit)}</code></pre>{price}'

@@ -348,8 +348,8 @@ class RopeConfig:
                 else (options.get("beta_slow", 1.0), options.get("beta_fast", 32.0))
             )
             return (
-                f"pairs are slowed by {factor:g} where they turn at most {slow:g} times in "
-                f"{self.original_max_seq_len} tokens, and not at all from {fast:g} times on"
+                f"pairs are slowed by {factor:g} up to {slow:g} turn{'s' * (slow != 1)} in "
+                f"{self.original_max_seq_len} tokens, and not at all from {fast:g} turns on"
             )
         return "frequencies are as they were trained"
 

@@ -24,6 +24,7 @@ from ropelib.diagnosis.circumstances import judged_in_eval, surroundings
 from ropelib.diagnosis.expectation import Expectation, is_a_rotation
 from ropelib.diagnosis.forms import (
     adapted,
+    as_its_form_asks,
     from_course,
     from_freqs_cis,
     from_offset,
@@ -36,6 +37,7 @@ from ropelib.diagnosis.models import from_transformers
 from ropelib.diagnosis.notes import NOTES
 from ropelib.diagnosis.pair import joint_report
 from ropelib.diagnosis.paths import large_and_late
+from ropelib.diagnosis.places import differs_at_places
 from ropelib.diagnosis.probes import (
     Probe,
     Rotate,
@@ -115,7 +117,8 @@ def diagnose(
             `expected` may say so too: another implementation, or a configuration with
             `mrope_section`. Positions then are `(axes, batch, seq_len)`, `(axes, seq_len)`, the
             same with axes last, or an argument for each axis. All is measured where the axes
-            agree, as in text, and then each axis is moved alone.
+            agree, as in text, then each axis is moved alone, and then places are tried where the
+            axes differ: far ones, rows, single tokens, grids, half precision, the way back.
         max_position: positions below it are probed, 62 of 8192 by every basis vector and all by
             one, or as many as the rotation takes, 32 to 2 ** 20; bfloat16 loses positions from 257
             on, TF32 from 2049 on.
@@ -206,7 +209,7 @@ def diagnose(
         if "not-deterministic" in report.codes:
             again = partial(_examine, probes, decode, max_position, expectation)
             return judged_in_eval(probes, again) or report
-        return report
+        return as_its_form_asks(report, probes[0].rotate)
     except (Exit, Unmeasured) as error:
         return Report(probes[0].head_dim, findings=(finding_of(error),))
 
@@ -300,9 +303,10 @@ def _report(m: Measured, expectation: Expectation) -> Report:
         found = {f.code: f for f in reversed([rule(m) for rule in CALLS]) if f}
         wrong += _not_feigned(list(reversed(found.values())))
     if not wrong:
-        later = (large_and_late, differs_in_a_crowd, surroundings)
+        later = (large_and_late, differs_in_a_crowd, surroundings, differs_at_places)
         wrong += filter(None, [next(filter(None, (rule(m) for rule in later)), None)])
     notes = list(filter(None, (rule(m) for rule in NOTES))) if described and not wrong else []
+    notes += expectation.notes(m) if described and not wrong else []
     findings = tuple(_in_k(f, m.probe) for f in (*wrong, *notes))
     if not described or not m.partner:
         probed = len(m.far.positions)

@@ -49,19 +49,21 @@ def from_module(module: Callable) -> tuple[Rotate, Rotate]:
         'half'
     """
 
-    def rotate(index: int, x: Tensor, position_ids: Tensor, other_heads: int | None) -> Tensor:
+    def rotate(
+        index: int, x: Tensor, position_ids: Tensor, other_heads: int | None, other_times: float
+    ) -> Tensor:
         if position_ids.dim() == 1:
             position_ids = position_ids.expand(len(x), -1)
         # The other of the two is noise, and not that which x is made of, so that mixing them up
         # cannot go unseen.
         other = random(len(x), other_heads or x.shape[1], *x.shape[2:], like=x).flip(-1)
-        inputs = [x, other]
+        inputs = [x, other_times * other]
         return tuple(module(*(inputs if index == 0 else inputs[::-1]), position_ids))[index]
 
     return tuple(
         keep(
-            lambda x, position_ids, other_heads=None, i=index: rotate(
-                i, x, position_ids, other_heads
+            lambda x, position_ids, other_heads=None, other_times=1, i=index: rotate(
+                i, x, position_ids, other_heads, other_times
             ),
             module,
         )

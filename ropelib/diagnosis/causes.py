@@ -7,9 +7,10 @@ from torch import Tensor
 
 from ropelib.diagnosis.fit import is_round
 from ropelib.diagnosis.measured import Measured
+from ropelib.diagnosis.miswritten import miswritten
 from ropelib.diagnosis.paths import stays_grown
 from ropelib.diagnosis.precision import coarse_frequencies, lost_precision
-from ropelib.diagnosis.probes import heads_beside
+from ropelib.diagnosis.probes import heads_beside, keeps_by_length
 from ropelib.diagnosis.report import PAIRS_OF, Finding, wrong
 from ropelib.diagnosis.resting import rest_is_not_kept
 from ropelib.diagnosis.series import beyond_sense, counted_late, unfilled
@@ -80,6 +81,14 @@ def _does_not_rotate(m: Measured) -> Finding | None:
 
 
 def _position_ids_ignored(m: Measured) -> Finding | None:
+    in_runs = getattr(m.probe.rotate, "runs_only", False)
+    suspect = m.obeys == "nothing" or (m.obeys == "differences" and in_runs)
+    if suspect and keeps_by_length(m.probe, in_runs):
+        return wrong(
+            "tables-of-an-earlier-call",
+            "Tokens are turned by the positions of an earlier call that had as many.",
+            "tables kept by the length of a call, or by the shape of position_ids",
+        )
     if m.obeys == "nothing":
         return wrong(
             "position-ids-ignored",
@@ -219,7 +228,7 @@ def _position_0_lost(m: Measured) -> Finding | None:
     """All positions but 0 are turned as they should be."""
     phases, positions = m.phases(m.near)[:, : m.num_pairs], m.near.positions.double()[:, None]
     others = wrap(phases - positions * phases[1])[1:].abs().max()
-    if float(others) > 1e-3 + 4 * m.noise or m.num_pairs < 2:
+    if float(others) > 1e-3 + 4 * m.noise or m.noise > 0.02 or m.num_pairs < 2:
         return None
     as_one = float(wrap(phases[0] - phases[1]).abs().max()) < 1e-4
     return wrong(
@@ -393,6 +402,7 @@ CAUSES = [
     _sine_is_zero,
     _not_pairwise,
     _sin_and_cos_swapped,
+    miswritten,
     _pairs_disagree,
     _position_ids_ignored,
     _shifted,

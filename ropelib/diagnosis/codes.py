@@ -106,6 +106,11 @@ _NOTES = {
         "dynamic NTK, LongRoPE",
         "Rotate cached keys again, or fix the length; decode= tries it.",
     ),
+    "long-calls-not-tried": (
+        "Frequencies are meant to change beyond the positions that were tried.",
+        "a max_position below the trained length",
+        "Raise max_position.",
+    ),
     "table-ends": (
         "Not every position is taken.",
         "a table of fixed length",
@@ -240,22 +245,23 @@ _GROUPS = {
     "Training": "gradient-rotates-forward gradient-wrong gradient-wrong-far "
     "gradient-of-another-call gradient-overwrites-its-input training-forward-differs",
     "q beside k": "q-not-rotated k-not-rotated q-rotated-twice k-rotated-twice "
-    "q-and-k-layouts-differ q-and-k-widths-differ q-and-k-dimensions-differ "
+    "q-and-k-mixed q-and-k-layouts-differ q-and-k-widths-differ q-and-k-dimensions-differ "
     "q-and-k-orders-differ q-and-k-directions-differ q-and-k-frequencies-differ "
     "q-and-k-axes-differ",
-    "Axes of an image": "axis-ignored axes-summed text-turned-otherwise axes-exchanged "
-    "axes-in-blocks axes-in-turn sections-not-as-expected",
+    "Axes of an image": "axis-ignored axes-summed text-turned-otherwise image-places-wrong "
+    "grid-transposed axes-told-by-lengths axes-exchanged axes-in-blocks axes-in-turn "
+    "sections-not-as-expected",
     "Right, and not what was expected": "layout-not-as-expected pairs-not-as-expected "
     "direction-not-as-expected width-not-as-expected factor-not-as-expected scaling-missing "
     "scaled-as-linear blend-not-as-expected base-not-as-expected exponents-not-as-expected "
-    "frequencies-not-as-expected results-not-as-expected attention-factor-missing "
-    "attention-factor-not-as-expected",
+    "frequencies-not-as-expected results-not-as-expected long-calls-not-as-expected "
+    "attention-factor-missing attention-factor-not-as-expected",
     "Notes on pairs": "clockwise mixed-directions output-permuted unusual-pairs "
     "fast-pairs-stand-still slow-pairs-stand-still trailing-dimensions middle-dimensions partial "
     "takes-the-rotated-part several-axes axes-mixed xpos",
     "Notes on frequencies": "frequencies-of-the-whole-head linearly-scaled slowest-pairs-first "
-    "not-geometric attention-factor frequencies-depend-on-length tables-in-low-precision "
-    "angles-in-float32",
+    "not-geometric attention-factor frequencies-depend-on-length long-calls-not-tried "
+    "tables-in-low-precision angles-in-float32",
     "Notes on what it takes and returns": "table-ends dtype-changed bfloat16-refused "
     "changes-its-input rows-refused contiguous-positions-only counts-itself strides-refused "
     "grouped-queries-refused no-gradient",

@@ -22,6 +22,11 @@ COMPARED = {
         "keys rotated again as they come from the cache",
         "Rotate once, at the true position.",
     ),
+    "q-and-k-mixed": (
+        "One of q and k is made of the other.",
+        "a letter left as it was in a copied line",
+        "Make each of its own vector and the tables alone.",
+    ),
     "q-and-k-layouts-differ": (
         "q and k are turned in different layouts.",
         "two implementations, or weights of one permuted",
@@ -132,6 +137,11 @@ COMPARED = {
         "Frequencies are not the expected ones.",
         "another scaling method, or other parameters of it",
         "Compare rope_type and each of its keys.",
+    ),
+    "long-calls-not-as-expected": (
+        "Frequencies do not change with the length of the call as they are meant to.",
+        "dynamic NTK or LongRoPE read as fixed, or another list or length",
+        "Compare rope_type, long_factor and the length at which they change.",
     ),
     "results-not-as-expected": (
         "Vectors come out otherwise than those of the expected code.",

@@ -52,8 +52,8 @@ CROWDED = {
         "Launch over as many rows as there are.",
     ),
     "tables-of-an-earlier-call": (
-        "Rows are turned by the positions of an earlier call of the same shape.",
-        "tables kept by the shape of position_ids",
+        "Tokens are turned by the positions of an earlier call of the same shape.",
+        "tables kept by a length, or by the shape of position_ids",
         "Keep them by their values, or look them up anew.",
     ),
     "strided-ids-misread": (

@@ -92,6 +92,16 @@ WRONG = {
         "a rotated copy (b, a)",
         "Make it (-b, a).",
     ),
+    "pair-overwritten": (
+        "One dimension of a pair is made of the other one as it was already turned.",
+        "an assignment in place, one line after the other",
+        "Keep a copy of the first until both are made.",
+    ),
+    "table-read-in-another-order": (
+        "One table holds cosines and sines, and is read in another order than it is written.",
+        "[cos | sin] for [cos sin cos sin ..]",
+        "Read it as it is written.",
+    ),
     "half-angles-on-interleaved-pairs": (
         "Pairs are neighbors, and angles are tiled as for halves.",
         "torch.cat of the angles beside a rotated copy of neighbors",
@@ -228,6 +238,21 @@ WRONG = {
         "All pairs follow one sum of the axes.",
         "row * width + column in place of row and column",
         "Let each axis turn its own pairs.",
+    ),
+    "image-places-wrong": (
+        "Where axes differ tokens are turned otherwise than by the sum of their axes.",
+        "a path for images with tables, positions or an order of its own",
+        "Rotate images by the same code as text, with the position on each axis.",
+    ),
+    "grid-transposed": (
+        "In a square image rows are taken for columns.",
+        "an order of tokens or sides told by lengths that are equal",
+        "Fix the order of height and width, and ask no lengths for it.",
+    ),
+    "axes-told-by-lengths": (
+        "Wrong where a call has as many rows or tokens as positions have axes.",
+        "the side of the axes found by its length",
+        "Fix the place of the axes, and ask no lengths for it.",
     ),
     "text-turned-otherwise": (
         "Where all axes agree a token is turned otherwise than its axes turn it.",

@@ -13,6 +13,13 @@ from ropelib import checks
 from ropelib.checks import shown
 from ropelib.config import RopeConfig
 from ropelib.config.gallery import GALLERY, named, slug
+from ropelib.diagnosis.at_length import (
+    Meant,
+    differs_from_another,
+    differs_when_long,
+    meant_at,
+    not_reached,
+)
 from ropelib.diagnosis.causes import inverted_blend, last_pair_still
 from ropelib.diagnosis.fit import Fit
 from ropelib.diagnosis.measured import Measured
@@ -44,6 +51,7 @@ class Expectation:
     direction: int = 1
     other: Measured | None = None
     axis_of_pairs: tuple[int, ...] | None = None
+    at_length: Meant | None = None
 
     @classmethod
     def of(
@@ -54,13 +62,18 @@ class Expectation:
             factor, its_layout = float(other.scale.mean()), other.pairing.layout
             expected = _Measures(other.inv_freq, factor, its_layout, other.direction or 1)
         values = {"inv_freq": inv_freq, "attention_factor": attention_factor, "layout": layout}
-        direction = 1
+        direction, at_length = 1, None
         of_pairs = expected_axes(axes, _of_the_gallery(expected))
         if expected is not None:
             with warnings.catch_warnings():
                 if of_pairs is not None:  # then they were read
                     warnings.filterwarnings("ignore", message=".*'mrope_")
+                expected = _described(expected)
                 meant = _attributes(expected, (*values, "direction"))
+            if inv_freq is None:
+                factor = getattr(expected, "attention_factor", None)
+                factor = factor if attention_factor is None else attention_factor
+                at_length = meant_at(getattr(expected, "inv_freq", None), factor)
             direction = meant.pop("direction")
             values = {name: meant[name] if v is None else v for name, v in values.items()}
         if values["layout"] is not None:
@@ -69,7 +82,8 @@ class Expectation:
             values["inv_freq"] = _frequencies(values["inv_freq"])
         if values["attention_factor"] is not None:
             values["attention_factor"] = _factor(values["attention_factor"])
-        return cls(**values, direction=direction, other=other, axis_of_pairs=of_pairs)
+        about = {"direction": direction, "other": other, "axis_of_pairs": of_pairs}
+        return cls(**values, **about, at_length=at_length)
 
     def excuses(self, finding: Finding, m: Measured) -> bool:
         """Say whether what is merely suspect is what was expected."""
@@ -102,8 +116,13 @@ class Expectation:
             self._of_factor,
             self._of_axes,
             self._of_results,
+            lambda m: differs_when_long(m, self.at_length),
         )
         return next(filter(None, (rule(m) for rule in rules)), None)
+
+    def notes(self, m: Measured) -> list[Finding]:
+        """Return what is expected and was not tried."""
+        return list(filter(None, [not_reached(m, self.at_length)]))
 
     def _of_layout(self, m: Measured) -> Finding | None:
         if self.layout not in (None, m.pairing.layout) and m.num_pairs > 1:
@@ -300,7 +319,7 @@ class Expectation:
         differs = (near.matrices[:count] - other.matrices[:count]).abs().amax(dim=(1, 2))
         moved = m.permutation != self.other.permutation
         if differs.max() < SAME and not moved:
-            return None
+            return differs_from_another(m, self.other)
         since = 0 if moved else int(near.positions[:count][differs >= SAME][0])
         return wrong(
             "results-not-as-expected",
@@ -352,10 +371,15 @@ def _of_exponents(m: Measured, base: float) -> Finding | None:
     return None
 
 
-def _attributes(expected: object, names: tuple[str, ...]) -> dict[str, object]:
-    """Return what `expected` says of each name; a configuration is read first."""
+def _described(expected: object) -> object:
+    """Read what is a configuration; what is none is handed on."""
     if isinstance(expected, (str, os.PathLike, Mapping)) or hasattr(expected, "to_dict"):
-        expected = RopeConfig.as_read(_of_the_gallery(expected))
+        return RopeConfig.as_read(_of_the_gallery(expected))
+    return expected
+
+
+def _attributes(expected: object, names: tuple[str, ...]) -> dict[str, object]:
+    """Return what `expected` says of each name."""
     values = {name: getattr(expected, name, None) for name in names}
     values = {name: value() if callable(value) else value for name, value in values.items()}
     direction = values.pop("direction")

@@ -2,7 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import torch
@@ -11,10 +11,14 @@ from torch import Tensor
 from ropelib.diagnosis.adapters import from_counting, from_module, keep, seq_first
 from ropelib.diagnosis.models import from_transformers, is_of_transformers
 from ropelib.diagnosis.probes import Rotate, signature_of
+from ropelib.diagnosis.report import Finding, Report, wrong
 from ropelib.frequencies import inverse_frequencies
 from ropelib.rotation import cos_sin
 
 BASE = 10_000.0
+THETA = 20_000.0  # of the course form: one that nobody writes into the code
+EXACT = ("output-permuted", "trailing-dimensions", "middle-dimensions")
+EXACT += ("contiguous-positions-only", "table-ends")
 OFFSETS = ("offset", "start_pos", "start_index", "seq_len_offset", "seqlen_offset")
 OFFSETS += ("seqlen_offsets",)
 
@@ -67,8 +71,9 @@ def from_course(make: Callable, d_k: int = 64, max_seq_len: int = 8192) -> Rotat
     """Make a rotation from the course form: a class `(theta, d_k, max_seq_len)`, or `run_rope`.
 
     This is how CS336 and its followers ask for it: x is `(..., seq_len, d_k)`, and
-    `token_positions` `(..., seq_len)`; neighbors are pairs and the base is theta, here 10000, which
-    is what the rotation is compared with. Heads are called as rows of the batch.
+    `token_positions` `(..., seq_len)`; neighbors are pairs and the base is theta, here 20000, which
+    is what the rotation is compared with. Heads are called as rows of the batch. All
+    `max_seq_len` positions must be taken, in any order, and dimensions come out where they were.
 
     Args:
         make: a class or function that takes `theta`, `d_k`, `max_seq_len` and returns a function
@@ -92,7 +97,7 @@ def from_course(make: Callable, d_k: int = 64, max_seq_len: int = 8192) -> Rotat
         >>> diagnose(from_course(RotaryPositionalEmbedding)).ok
         True
     """
-    sizes = {"theta": BASE, "d_k": d_k, "max_seq_len": max_seq_len}
+    sizes = {"theta": THETA, "d_k": d_k, "max_seq_len": max_seq_len}
     if "in_query_or_key" in _names(make):
 
         def call(x, token_positions):
@@ -102,7 +107,8 @@ def from_course(make: Callable, d_k: int = 64, max_seq_len: int = 8192) -> Rotat
     else:
         rotate = _as_rows_of_the_batch(make(**sizes))
     rotate.head_dim = d_k
-    rotate.meant = Meant(inverse_frequencies(d_k, BASE), "interleaved")
+    rotate.meant = Meant(inverse_frequencies(d_k, THETA), "interleaved")
+    rotate.holds = max_seq_len
     return rotate
 
 
@@ -117,7 +123,8 @@ def from_operator(
     """Make a rotation from an operator that is handed its tables: `(x, cos, sin, position_ids)`.
 
     This is the form of ONNX (`X, cos_cache, sin_cache, position_ids`), of the function proposed for
-    PyTorch, and, without positions, of flash-attn's. Tables of shape `(max_position,
+    PyTorch, and, without positions, of flash-attn's, which has the sequence before the heads and is
+    called so where the other order raises. Tables of shape `(max_position,
     rotary_dim / 2)` are made here, with base 10000, so that what is judged is the operator alone.
 
     Args:
@@ -152,15 +159,17 @@ def from_operator(
             rows = position_ids.expand(len(x), -1)
             return operator(x, *tables, rows, **options)
 
+        rotate.holds = max_position
     else:
 
         def one_row(x: Tensor, ids: Tensor) -> Tensor:
             tables = (table[ids.cpu()].to(x.device, x.dtype) for table in (cos, sin))
             return operator(x, *tables, **options)
 
-        rotate = _row_by_row(one_row)
-        if "seqlen_offsets" in names:  # flash-attn's, which takes the sequence first
-            rotate = seq_first(rotate)
+        heads_first = _row_by_row(one_row)
+        rotate = seq_first(heads_first)
+        if "seqlen_offsets" not in names:  # flash-attn's kernel; its reference is told by a call
+            rotate = _first_that_works(heads_first, rotate)
     rotate.head_dim = head_dim
     rotate.meant = Meant(speeds, "interleaved" if interleaved else "half" if options else None)
     return rotate
@@ -253,6 +262,10 @@ def adapted(
         return _by_offset(rotate, offset, takes_both)
     if takes_both and _binds(rotate, "q", "k", "position_ids"):
         return from_module(rotate)
+    if takes_both and _binds(rotate, "q", "k", position_ids=0):
+        return from_module(lambda q, k, ids: rotate(q, k, position_ids=ids))
+    if _binds(rotate, "x", position_ids=0) and not _binds(rotate, "x", "position_ids"):
+        return (keep(lambda x, position_ids: rotate(x, position_ids=position_ids), rotate),)
     if takes_both and _binds(rotate, "q", "k"):
         return from_module(from_counting(rotate))
     if names and _binds(rotate, "x") and not _binds(rotate, "x", "position_ids"):
@@ -260,16 +273,60 @@ def adapted(
     return (rotate,)
 
 
+def as_its_form_asks(report: Report, rotate: Rotate) -> Report:
+    """Return the report with what is a note elsewhere and no choice in this form as wrong.
+
+    Example:
+        >>> as_its_form_asks(Report(head_dim=4), lambda x, position_ids: x).ok
+        True
+    """
+    holds = getattr(rotate, "holds", None)
+    if holds is None or not report.ok:
+        return report
+    permitted = {"table-ends"} if (report.positions or holds) >= holds else set()
+
+    def judged(finding: Finding) -> Finding:
+        if finding.code not in EXACT or finding.code in permitted:
+            return finding
+        asked = f"{finding.sentence} The form of its arguments asks for the usual."
+        cause = "another order of dimensions or positions, or a table that is too short"
+        return replace(wrong("results-not-as-expected", asked, cause), evidence=finding.evidence)
+
+    findings = sorted(map(judged, report.findings), key=lambda f: f.severity != "wrong")
+    return replace(report, findings=tuple(findings))
+
+
+def _first_that_works(*ways: Rotate) -> Rotate:
+    """Call in the way that took the first call, whose heads are not as many as its tokens."""
+    chosen = []
+
+    def rotate(x: Tensor, position_ids: Tensor, **options) -> Tensor:
+        if chosen or x.shape[1] == x.shape[2]:
+            return (chosen or ways)[0](x, position_ids, **options)
+        errors = []
+        for way in ways:
+            try:
+                result = way(x, position_ids, **options)
+            except Exception as error:  # whatever it raises that is called otherwise
+                errors.append(error)
+                continue
+            chosen.append(way)
+            return result
+        raise errors[0]
+
+    return rotate
+
+
 def _by_offset(rotate: Callable, name: str, takes_both: bool) -> tuple[Rotate, ...]:
     if not takes_both:
         return (from_offset(lambda x, offset: rotate(x, **{name: offset})),)
 
     def of(index: int) -> Rotate:
-        def one(x: Tensor, position_ids: Tensor) -> Tensor:
+        def one(x: Tensor, position_ids: Tensor, other_times: float = 1) -> Tensor:
             def run(x: Tensor, offset: int) -> Tensor:
                 ids = torch.arange(x.shape[-2], device=x.device)
                 module = from_module(lambda q, k, _: rotate(q, k, **{name: offset}))
-                return module[index](x, ids)
+                return module[index](x, ids, other_times=other_times)
 
             return from_offset(run)(x, position_ids)
 
@@ -287,9 +344,9 @@ def _names(rotate: object) -> tuple[str, ...]:
         return ()
 
 
-def _binds(rotate: Callable, *arguments: str) -> bool:
+def _binds(rotate: Callable, *arguments: str, **named: object) -> bool:
     try:
-        signature_of(rotate).bind(*arguments)
+        signature_of(rotate).bind(*arguments, **named)
     except (TypeError, ValueError):
         return False
     return True

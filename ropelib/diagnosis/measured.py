@@ -62,6 +62,11 @@ class Measured:
         """Return what becomes of one vector at the first positions."""
         return self.probe(random(1, 1, 1, self.head_dim).expand(1, 2, 9, -1), range(9))
 
+    @property
+    def one_vector(self) -> Tensor:
+        """The vector that `full` is of, in its first head."""
+        return random(1, 2, 1, self.head_dim)[0, 0]
+
     @cached_property
     def full(self) -> Tensor:
         """What becomes of one vector at every position, in one call."""

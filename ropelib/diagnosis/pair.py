@@ -1,12 +1,15 @@
 """What only the other of q and k can show."""
 
+import functools
 from dataclasses import replace
 
 from torch import Tensor
 
+from ropelib.diagnosis.inputs import through
 from ropelib.diagnosis.measured import Measured, relativity_error
+from ropelib.diagnosis.probes import CallError, signature_of
 from ropelib.diagnosis.report import Finding, Report, note, wrong
-from ropelib.diagnosis.tensors import wrap
+from ropelib.diagnosis.tensors import SAME, gap, random, wrap
 from ropelib.diagnosis.xpos import wrong_with_decay
 
 
@@ -14,6 +17,8 @@ def joint_report(reports: list[Report], measured: list[Measured]) -> Report:
     """Join the reports of q and of k, and compare the two."""
     q, k = reports
     codes = [set(report.codes) for report in reports]
+    if not (q.ok and k.ok) and (finding := _mixed(*measured)):
+        return Report(q.head_dim, findings=(finding,))
     for still, other, name in ((k, q, "k"), (q, k, "q")):
         if "does-not-rotate" in still.codes and "does-not-rotate" not in other.codes:
             finding = wrong(
@@ -37,6 +42,32 @@ def joint_report(reports: list[Report], measured: list[Measured]) -> Report:
     if q.ok and k.ok and q.inv_freq is not None:
         findings = [*filter(None, [_difference(q, k, *measured, error)]), *findings]
     return replace(q, findings=tuple(sorted(findings, key=lambda f: f.severity != "wrong")))
+
+
+def _mixed(of_q: Measured, of_k: Measured) -> Finding | None:
+    """Each of the two must come out as it does beside any other."""
+    changes = {"q": _change_beside_another(of_q), "k": _change_beside_another(of_k)}
+    mixed = {name: change for name, change in changes.items() if change > SAME}
+    if not mixed:
+        return None
+    made = " and ".join(f"{name} is made of {'k' if name == 'q' else 'q'}" for name in mixed)
+    return wrong(
+        "q-and-k-mixed",
+        f"Part of {made}: beside another one it comes out otherwise.",
+        "a letter left as it was in a copied line, or memory that both are written to",
+        **{f"change_of_{name}": change for name, change in mixed.items()},
+    )
+
+
+def _change_beside_another(m: Measured) -> float:
+    """Return how far a result moves where the other of the two is multiplied by -2."""
+    try:
+        together = "other_times" in signature_of(m.probe.rotate).parameters
+        another = through(m.probe, lambda rotate: functools.partial(rotate, other_times=-2))
+        x = random(1, 3, 5, m.head_dim)
+        return gap(m.probe(x, range(5)), another(x, range(5))) if together else 0.0
+    except (CallError, ValueError):  # refused, or a built-in function
+        return 0.0
 
 
 def _is_coarse_xpos(q: Measured, k: Measured) -> bool:

@@ -15,7 +15,7 @@ from ropelib.diagnosis.report import Finding
 from ropelib.diagnosis.tensors import wrap
 
 _ANGLE_ERROR = 0.02  # rad; float32 angles are below it up to 8191, a lost position is far above
-_ROUNDINGS = {  # from float64 to what is left of a number, and how many significant bits that is
+ROUNDINGS = {  # from float64 to what is left of a number, and how many significant bits that is
     "bfloat16": (lambda t: t.bfloat16().double(), 8),
     "float16": (lambda t: t.half().double(), 11),
     "tf32": (lambda t: _round_to_bits(t, 11), 11),
@@ -152,7 +152,7 @@ def _guesses(
 ) -> Iterator[_Guess]:
     """What the angles would be under each bug, the simplest first."""
     for name in ("bfloat16", "float16" if when else "tf32"):
-        to_low, bits = _ROUNDINGS[name]
+        to_low, bits = ROUNDINGS[name]
         places = len(to_low(torch.arange(limit)).unique())
         yield _Guess(
             f"positions-in-{name}",
@@ -248,7 +248,7 @@ def coarse_frequencies(m: Measured) -> Finding | None:
     if m.fit.is_geometric or m.num_pairs < 3:
         return None
     speeds = m.turning
-    for name, (to_low, bits) in _ROUNDINGS.items():
+    for name, (to_low, bits) in ROUNDINGS.items():
         if (to_low(speeds) / speeds - 1).abs().max() < 2e-6 + 1e-3 * m.noise:
             if (_round_to_bits(speeds, bits - 2) / speeds - 1).abs().max() < 2e-6:
                 return None  # multiples of 1/32, say: shorter than what rounding leaves

@@ -16,6 +16,7 @@ from ropelib.diagnosis.report import Finding, note
 from ropelib.diagnosis.tensors import SAME, gap, random, spread
 
 Rotate = Callable[[Tensor, Tensor], Tensor]
+_FRESH = 29  # a number of tokens that nobody else asks for
 _DTYPES = (torch.bfloat16, torch.float16, torch.float64)  # of kernels that refuse float32
 
 
@@ -234,6 +235,21 @@ def obedience(probe: Probe) -> str:
         except CallError:  # what counts from an offset may say so
             return "start"
     return "differences" if gap(counted, probe(x, [0, 6, 1, 4, 2, 5, 3])) > SAME else "nothing"
+
+
+def keeps_by_length(probe: Probe, in_runs: bool) -> bool:
+    """Say whether the first call of a length is turned by its positions, which are no slots.
+
+    Later calls are turned otherwise than they ask for, or this would not be asked.
+    """
+    x = random(1, 3, 1, probe.head_dim).expand(1, 3, _FRESH, probe.head_dim)
+    try:
+        if not in_runs:
+            return spread(probe(x, [3] * _FRESH), axis=2) < SAME
+        slots, later = probe(x[:, :, :7], range(7)), probe(x, range(3, 3 + _FRESH))
+        return gap(slots[:, :, 0], later[:, :, 0]) > SAME
+    except CallError:
+        return False
 
 
 @dataclass

@@ -74,7 +74,8 @@ def text_of(rotate: Rotate, count: int, width: int, device: object) -> Rotate:
         device: where they lie.
 
     Returns:
-        A rotation that takes `(x, position_ids)`.
+        A rotation that takes `(x, position_ids)`. `at` makes one that takes places `(axes, batch or
+        1, seq_len)` instead.
 
     Example:
         >>> from ropelib import apply_rotary
@@ -104,7 +105,7 @@ def text_of(rotate: Rotate, count: int, width: int, device: object) -> Rotate:
 
     text.num_axes, text.along = count, along
     text.at = lambda places: (
-        lambda x, _: call(x, places.to(x.device)[:, None].expand(-1, len(x), -1))
+        lambda x, _: call(x, places.to(x.device, copy=True).expand(-1, len(x), -1))
     )
     if "other_heads" in _names(rotate):
         text.__signature__ = inspect.signature(rotate)
@@ -167,7 +168,7 @@ def measured_axes(m, speeds_of: Callable) -> Axes | None:
     speeds = torch.stack([speeds_of(phases(rotate.along(a)), ids) for a in range(rotate.num_axes)])
     steps = torch.arange(1, rotate.num_axes + 1)[:, None] * 14 + 3
     places = ids * steps % int(ids[-1])  # each axis in another order
-    error = wrap(phases(rotate.at(places)) - places.T.double() @ speeds).abs().max()
+    error = wrap(phases(rotate.at(places[:, None])) - places.T.double() @ speeds).abs().max()
     return Axes(speeds, float(error))
 
 
@@ -340,9 +341,9 @@ def axes_mismatch(m, meant: tuple[int, ...] | None, other: Axes | None) -> Findi
             return wrong(
                 "axes-exchanged",
                 f"{_list_of(exchanged).replace(' or ', ' and ').capitalize()} are exchanged: each "
-                "turns the pairs that are meant for the other. Square images of little else show "
-                "it, and text does not.",
-                '(x, y) handed over where (height, width) is read, or meshgrid with indexing="xy"',
+                "turns the pairs that are meant for the other. Tokens are turned rightly where "
+                "these axes agree, as in text and on the diagonal of an image, and nowhere else.",
+                "(x, y) handed over where (height, width) is read",
                 **evidence,
             )
     turns = _takes_turns(measured, count)

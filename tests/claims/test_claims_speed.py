@@ -29,7 +29,6 @@ CLOCKED = {
     "fused": ("ropelib native", "half"),
     "in_place": ("ropelib native in place", "half"),
 }
-DRAWN_KERNELS = KERNEL, ("onnxruntime", "half")
 
 
 @pytest.fixture(scope="module")
@@ -66,27 +65,24 @@ def test_usual_code_takes_more_than_ten_copies_into_fresh_memory(fresh):
     assert copies(fresh, *USUAL) > 10
 
 
-@pytest.mark.parametrize("who", DRAWN_KERNELS, ids=str)
-def test_a_kernel_that_writes_into_memory_that_is_there_takes_about_two_copies_or_less(
-    prefill, who
-):
-    assert copies(prefill, *who) < 2.4
-    assert min(copies(prefill, *kernel) for kernel in DRAWN_KERNELS) < 2
+def test_a_kernel_that_writes_into_memory_that_is_there_takes_three_copies_or_less(prefill):
+    assert copies(prefill, *KERNEL) < 1
+    assert copies(prefill, "onnxruntime", "half") == pytest.approx(3, abs=0.2)
 
 
 @pytest.mark.parametrize("who", [("ropelib compiled", "half"), COMPLEX], ids=str)
 def test_with_memory_kept_so_do_code_written_for_a_compiler_and_the_complex_product(
     fresh, kept, who
 ):
-    assert copies(kept, *who) < 1.5
-    assert 3 < copies(fresh, *who) < 6
+    assert copies(kept, *who) < 1.2
+    assert copies(fresh, *who) == pytest.approx(6, abs=0.6)
 
 
 def test_a_compiler_brings_other_code_to_no_two_passes(prefill):
     mine, theirs = (
         copies(prefill, f"{name} compiled", "half") for name in ("ropelib", "transformers")
     )
-    assert theirs > 2 * mine
+    assert theirs > 1.8 * mine
     assert prefill.row("transformers compiled", "half")["memory"] == 2
 
 
@@ -124,7 +120,7 @@ def test_half_the_passes_and_what_a_clone_pays_for_new_memory_roughly_foretell_b
     price = copies(fresh, "clone") - copies(kept, "clone")
     for run, paid in ((kept, 0.0), (fresh, price)):
         for way, steps in WAYS.items():
-            assert 0.75 < copies(run, *CLOCKED[way]) / expected_of(steps, paid) < 1.3
+            assert 0.7 < copies(run, *CLOCKED[way]) / expected_of(steps, paid) < 1.3
     assert copies(fresh, *USUAL) / expected_of(WAYS["steps"]) > 2, "passes alone do not"
 
 
@@ -155,7 +151,7 @@ def test_with_memory_kept_writing_into_what_is_there_changes_little(kept, layout
     for name in ("ropelib", "ropelib native"):
         for other in (name, f"{name} out="):
             saved = 1 - kept.ratio(f"{name} in place", layout, to=other, to_layout=layout)[1]
-            assert 0.15 < saved < 0.28, "a sixth to a quarter"
+            assert 0.12 < saved < 0.34, "an eighth to a third"
 
 
 @pytest.mark.parametrize("allocator", ["stock", "warm"])
@@ -167,11 +163,10 @@ def test_for_one_token_writing_into_what_is_there_costs(recorded, allocator, lay
                 assert copies(run, f"{name} {how}", layout) > copies(run, name, layout)
 
 
-@pytest.mark.parametrize(
-    ("name", "least", "most"), [("onnxruntime", 1.1, 1.4), ("ropelib native out=", 0.9, 1.15)]
-)
-def test_from_memory_halves_are_no_gain_for_a_kernel(prefill, name, least, most):
-    assert least < prefill.ratio(name, "half", to=name, to_layout="interleaved")[1] < most
+def test_from_memory_halves_are_no_gain_for_the_kernel(prefill):
+    name = "ropelib native out="
+    ratio = prefill.ratio(name, "half", to=name, to_layout="interleaved")[1]
+    assert ratio == pytest.approx(1, abs=0.1)
 
 
 def test_furthest_is_code_that_goes_step_by_step_or_pair_by_pair(prefill):
@@ -188,7 +183,7 @@ def test_for_one_token_the_call_costs_more_than_its_numbers(recorded, who):
     assert middle[1] > 2 * middle[16_384]
 
 
-def test_the_complex_product_leads_up_to_4096_tokens_and_the_kernel_from_16384_on(recorded):
+def test_the_complex_product_leads_up_to_1024_tokens_and_the_kernel_from_16384_on(recorded):
     """In the same rounds, and by more than a twentieth: who is closer does not lead."""
     leads = {}
     for run in recorded.matching("curve", "warm"):
@@ -197,9 +192,9 @@ def test_the_complex_product_leads_up_to_4096_tokens_and_the_kernel_from_16384_o
         leads[run.told["case"]["shape"][2]] = ratios
     assert {256, 1024, 4096, 16_384} < set(leads)
     for tokens, ratios in leads.items():
-        if tokens <= 4096:
+        if tokens <= 1024:
             assert max(ratios) < 0.95, f"it leads at {tokens}"
-        else:
+        elif tokens >= 16_384:
             assert ratios[1] > 1.05, f"the kernel leads at {tokens}"
 
 
@@ -212,8 +207,9 @@ def test_the_function_pays_for_checks_on_the_left_and_memory_decides_on_the_righ
         else:
             assert mine < copies(run, *USUAL)
         if tokens >= 4096:
-            assert copies(run, *KERNEL) < min(2, mine)
+            assert copies(run, *KERNEL) < mine
         if tokens >= 16_384:
+            assert copies(run, *KERNEL) == pytest.approx(1, abs=0.25)
             assert 0.13 < copies(run, *KERNEL) / copies(run, *USUAL) < 0.22
             assert copies(run, *KERNEL) < copies(run, *COMPLEX)
 

@@ -53,8 +53,16 @@ MOST = {
     torch.bfloat16: (7, 0.5 + 2**-14),
     torch.float16: (10, 0.5 + 2**-11),
 }
-# Widths that are no power of two, tails shorter than a block of positions, several of each axis.
-SHAPES = [((70, 96), 96), ((3, 33, 80), 26), ((2, 3, 97, 10), 10), ((1, 5, 64, 130), 128)]
+# Widths that are no power of two, tails shorter than a block of positions or a group of heads,
+# several of each axis, pairs short of a piece of the loop and beyond one.
+SHAPES = [
+    ((70, 96), 96),
+    ((3, 33, 80), 26),
+    ((2, 3, 97, 10), 10),
+    ((1, 5, 64, 130), 128),
+    ((2, 9, 131, 34), 34),
+    ((6, 20, 70), 66),
+]
 
 
 @every_layout

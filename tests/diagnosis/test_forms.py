@@ -125,11 +125,54 @@ def both_by_offset(q, k, offset=0):
     return by_start(q, offset), by_start(k, offset)
 
 
+def flash_reference(x, cos, sin, interleaved=False):
+    """As flash-attn's `apply_rotary_emb_torch`, the sequence first."""
+    return rotated(x, cos[:, None], sin[:, None], interleaved)
+
+
+def by_name(x, *, position_ids):
+    return plain(x, position_ids)
+
+
+def both_by_name(q, k, *, position_ids):
+    return plain(q, position_ids), plain(k, position_ids)
+
+
+def joined(x):
+    return torch.cat((x[..., 0::2], x[..., 1::2]), -1)
+
+
+class Joined(Course):
+    def forward(self, x, token_positions):
+        return joined(super().forward(x, token_positions))
+
+
+class ThetaIgnored(Course):
+    def __init__(self, theta, d_k, max_seq_len):
+        super().__init__(10_000.0, d_k, max_seq_len)
+
+
+class OneRowShort(Course):
+    def __init__(self, theta, d_k, max_seq_len):
+        super().__init__(theta, d_k, max_seq_len - 1)
+
+
+def onnx_of_the_end(X, cos_cache, sin_cache, position_ids, rotary_embedding_dim=0):
+    n = X.shape[-1] - rotary_embedding_dim
+    return torch.cat((X[..., :n], proposed(X[..., n:], cos_cache, sin_cache, position_ids)), -1)
+
+
+def onnx_by_offset(X, cos_cache, sin_cache, position_ids):
+    ids = (position_ids[:, :1] + torch.arange(X.shape[2])).clamp(max=len(cos_cache) - 1)
+    return proposed(X, cos_cache, sin_cache, ids)
+
+
 RIGHT = [
     *(RotaryEmbedding(64, layout=layout) for layout in LAYOUTS),
     *(Course, Course(10_000.0, 64, 8192), run_rope),
     *(Torchtune(64), ByOffset(), proposed, onnx, flash),
     *(meta, meta_of_one, by_start, both_by_offset),
+    *(flash_reference, by_name, both_by_name),
 ]
 
 
@@ -141,7 +184,8 @@ def name_of(form):
 def test_a_form_is_taken_as_it_comes(form):
     report = diagnose(form, max_position=600)
     assert report.ok and report.rotary_dim == 64, report
-    assert report.base == pytest.approx(10_000, rel=1e-5)
+    theta = 20_000 if form in (Course, run_rope) else 10_000
+    assert report.base == pytest.approx(theta, rel=1e-5)
     assert report.positions == 600 and "rows-refused" not in report.codes
 
 
@@ -155,6 +199,20 @@ def off_by_one(form):
 WRONG = [
     (FromOne, "exponents-from-one"),  # the handout's formula counts pairs from 1
     (Blind, "position-ids-ignored"),
+    (Joined, "results-not-as-expected"),
+    (OneRowShort, "results-not-as-expected"),
+    (ThetaIgnored, "base-not-as-expected"),
+    (from_operator(onnx_of_the_end, rotary_dim=32), "results-not-as-expected"),
+    (onnx_by_offset, "results-not-as-expected"),
+    (
+        from_operator(
+            lambda X, cos_cache, sin_cache, position_ids, interleaved: joined(
+                proposed(X, cos_cache, sin_cache, position_ids, interleaved=True)
+            ),
+            interleaved=True,
+        ),
+        "results-not-as-expected",
+    ),
     (Torchtune(64, late=1), "off-by-one"),
     (meta_conjugated, "direction-not-as-expected"),
     (off_by_one(by_start), "off-by-one"),

@@ -77,6 +77,7 @@ export function fakePage({ calm = false, lang = "en" } = {}) {
   const page = { time: 0, waiting: new Map(), next: 0, observers: 0 };
   globalThis.document = {
     documentElement: { lang },
+    fonts: new EventTarget(),
     createElement: node,
     createElementNS: (_, tag) => node(tag),
   };

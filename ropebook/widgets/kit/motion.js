@@ -77,13 +77,16 @@ export function animator(onStop) {
   };
 }
 
+// What was measured in one font is measured again when the page's own has come.
 export function watch(model, names, node, schedule) {
   for (const name of names) model.on(`change:${name}`, schedule);
   const observer = new ResizeObserver(schedule);
   observer.observe(node);
+  document.fonts.addEventListener("loadingdone", schedule);
   return () => {
     for (const name of names) model.off(`change:${name}`, schedule);
     observer.disconnect();
+    document.fonts.removeEventListener("loadingdone", schedule);
     schedule.cancel();
   };
 }

@@ -107,7 +107,10 @@ test("what is watched is let go", () => {
   const schedule = Object.assign(() => (changes += 1), { cancel() {} });
   const unwatch = motion.watch(model, ["a"], node(), schedule);
   model.set("a", 2);
-  assert.deepEqual([changes, page.observers], [1, 1]);
+  document.fonts.dispatchEvent(new Event("loadingdone"));
+  assert.deepEqual([changes, page.observers], [2, 1]);
   unwatch();
+  document.fonts.dispatchEvent(new Event("loadingdone"));
+  assert.equal(changes, 2);
   assert.deepEqual([model.listeners(), page.observers], [0, 0]);
 });

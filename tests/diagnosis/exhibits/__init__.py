@@ -13,6 +13,7 @@ from exhibits import (
     half,
     kernels,
     layouts,
+    places,
     positions,
     precision,
     q_and_k,
@@ -35,6 +36,7 @@ __all__ += [
     "half",
     "kernels",
     "layouts",
+    "places",
     "positions",
     "precision",
 ]

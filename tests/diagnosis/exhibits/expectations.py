@@ -114,3 +114,23 @@ def _():
 @exhibit("pairs counted from one, against a configuration", "exponents-from-one")
 def _():
     return {"rotate": lambda x, ids: plain(x, ids, PLAIN / 10_000 ** (1 / 32)), "inv_freq": PLAIN}
+
+
+def dynamic_from(tokens):
+    return {
+        "model_type": "llama",
+        "hidden_size": 4 * DIM,
+        "num_attention_heads": 4,
+        "max_position_embeddings": tokens,
+        "rope_parameters": {"rope_type": "dynamic", "rope_theta": 10_000.0, "factor": 4.0},
+    }
+
+
+@exhibit("dynamic NTK read as fixed, against a configuration", "long-calls-not-as-expected")
+def _():
+    return {"rotate": plain, "expected": dynamic_from(1024)}
+
+
+@exhibit("dynamic NTK beyond what is tried", layout="half", notes=("long-calls-not-tried",))
+def _():
+    return {"rotate": plain, "expected": dynamic_from(2**15)}

@@ -115,6 +115,74 @@ def _():
     return {"rotate": from_tables(apply, llama_tables())}
 
 
+@exhibit("sin and cos swapped in the second line", "sin-and-cos-swapped")
+def _():
+    def rotate(x, ids):
+        a, b = x.chunk(2, dim=-1)
+        angles = over_heads(ids[..., None].double() * PLAIN).float()
+        return torch.cat(
+            (a * angles.cos() - b * angles.sin(), a * angles.cos() + b * angles.sin()), -1
+        )
+
+    return {"rotate": rotate}
+
+
+def in_place(first, second):
+    def rotate(x, ids):
+        angles = over_heads(ids[..., None].double() * PLAIN).float()
+        x = x.clone()
+        a, b = x[..., first], x[..., second]
+        a[:] = a * angles.cos() - b * angles.sin()
+        b[:] = a * angles.sin() + b * angles.cos()
+        return x
+
+    return rotate
+
+
+@exhibit("halves in place, the second from the new first", "pair-overwritten")
+def _():
+    return {"rotate": in_place(slice(0, 32), slice(32, 64))}
+
+
+@exhibit("neighbors in place, the second from the new first", "pair-overwritten")
+def _():
+    return {"rotate": in_place(slice(0, 64, 2), slice(1, 64, 2))}
+
+
+@exhibit("halves in place, the first from the new second", "pair-overwritten")
+def _():
+    def rotate(x, ids):
+        backwards = in_place(slice(32, 64), slice(0, 32))
+        return backwards(x, -ids)
+
+    return {"rotate": rotate}
+
+
+def from_one_table(written, read):
+    def rotate(x, ids):
+        angles = over_heads(ids[..., None].double() * PLAIN).float()
+        cos, sin = angles.cos(), angles.sin()
+        if written == "halves":
+            table = torch.cat((cos, sin), dim=-1)
+        else:
+            table = torch.stack((cos, sin), dim=-1).flatten(-2)
+        pieces = table.chunk(2, dim=-1)
+        cos, sin = pieces if read == "halves" else (table[..., 0::2], table[..., 1::2])
+        return apply_rotary(x, cos, sin, layout="half")
+
+    return {"rotate": rotate}
+
+
+@exhibit("a table of neighbors read as halves", "table-read-in-another-order")
+def _():
+    return from_one_table("neighbors", "halves")
+
+
+@exhibit("a table of halves read as neighbors", "table-read-in-another-order")
+def _():
+    return from_one_table("halves", "neighbors")
+
+
 @exhibit("minus sign forgotten", "minus-sign-missing")
 def _():
     def rotate(x, ids):

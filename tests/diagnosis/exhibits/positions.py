@@ -210,3 +210,40 @@ def _():
         return plain(x, ids, inv_freq(64, base))
 
     return {"rotate": rotate}
+
+
+def kept_by(key):
+    kept = {}
+    return lambda x, ids: plain(x, kept.setdefault(key(x, ids), ids.clone()))
+
+
+@exhibit("tables kept by the length", "tables-of-an-earlier-call")
+def _():
+    return {"rotate": kept_by(lambda x, ids: x.shape[2])}
+
+
+@exhibit("tables kept by the shape of position_ids", "tables-of-an-earlier-call")
+def _():
+    return {"rotate": kept_by(lambda x, ids: ids.shape)}
+
+
+@exhibit(
+    "tables kept by the length, by offset (rotary-embedding-torch 11)", "tables-of-an-earlier-call"
+)
+def _():
+    rotate = kept_by(lambda x, ids: x.shape[2])
+    return {"rotate": lambda x, offset: rotate(x, offset + torch.arange(x.shape[2]))}
+
+
+@exhibit("slots counted from the middle", "position-ids-ignored")
+def _():
+    return {"rotate": lambda x, ids: plain(x, torch.arange(x.shape[2]) - x.shape[2] // 2)}
+
+
+@exhibit("an offset ignored, and frequencies that follow the length", "position-ids-ignored")
+def _():
+    def rotate(x, ids):
+        n = x.shape[2]
+        return plain(x, torch.arange(n), PLAIN / (1 + n / 64))
+
+    return {"rotate": rotate}

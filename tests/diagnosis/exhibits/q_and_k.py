@@ -4,6 +4,7 @@ import torch
 
 from exhibits.kit import DIM, PLAIN, exhibit, over_heads, plain
 from ropelib import inv_freq
+from ropelib.diagnosis import from_module
 
 
 @exhibit("q rotated and k not", "k-not-rotated", layout="half", base=10_000)
@@ -110,3 +111,43 @@ def in_turns(x, ids):
 @exhibit("every other pair turns back, q and k", notes=("mixed-directions",))
 def _():
     return {"rotate": (in_turns, in_turns)}
+
+
+def crossed(x, y, ids):
+    """A rotation whose second half is made of the other of the two."""
+    return torch.cat((plain(x, ids)[..., :32], plain(y, ids)[..., 32:]), -1)
+
+
+@exhibit("half of q made of k", "q-and-k-mixed")
+def _():
+    return {"rotate": from_module(lambda q, k, ids: (crossed(q, k, ids), plain(k, ids)))}
+
+
+@exhibit("half of k made of q", "q-and-k-mixed")
+def _():
+    return {"rotate": from_module(lambda q, k, ids: (plain(q, ids), crossed(k, q, ids)))}
+
+
+@exhibit("half of each made of the other (ColossalAI 6444)", "q-and-k-mixed")
+def _():
+    return {
+        "rotate": lambda q, k, position_ids: [crossed(*b, position_ids) for b in ((q, k), (k, q))]
+    }
+
+
+@exhibit("half of q made of k, by offset", "q-and-k-mixed")
+def _():
+    def rotate(q, k, offset):
+        ids = offset + torch.arange(q.shape[2])
+        return crossed(q, k, ids), plain(k, ids)
+
+    return {"rotate": rotate}
+
+
+@exhibit("one buffer for q and k", "q-and-k-mixed")
+def _():
+    def rotate(q, k, ids):
+        out = plain(q, ids)
+        return out, out.copy_(plain(k, ids))
+
+    return {"rotate": from_module(rotate)}

@@ -139,7 +139,7 @@ def _():
 # Wrong against what is expected
 
 
-@exhibit("height for width (timm 2541)", "axes-exchanged", layout="half")
+@exhibit("height for width", "axes-exchanged", layout="half")
 def _():
     return {"rotate": of(ROWS_FIRST, AXIAL), "axes": 2, "expected": of(ROWS_FIRST[::-1], AXIAL)}
 

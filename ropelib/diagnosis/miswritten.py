@@ -1,0 +1,79 @@
+"""Rules about the two lines that turn a pair: one written as the other, or after it."""
+
+import torch
+from torch import Tensor
+
+from ropelib.diagnosis.measured import Measured
+from ropelib.diagnosis.report import Finding, wrong
+
+_SAME = 1e-3  # entries, exact but for float32
+_SOME = 0.1  # a sine that shows
+
+
+def miswritten(m: Measured) -> Finding | None:
+    """The first of these that explains both lines at every near position."""
+    if not m.partner:
+        return None
+    cosines, sines = m.rows(m.near)
+    if float(sines.abs().max()) < _SOME:
+        return None
+    (c, c2), (s, s2) = cosines.chunk(2, dim=1), sines.chunk(2, dim=1)
+    for one, other in (("second", (c, s, c2, s2)), ("first", (c2, s2, c, s))):
+        if finding := _overwritten(one, *other):
+            return finding
+    return _one_line_swapped(c, s, c2, s2) or _table_rearranged(m, c, s, c2, s2)
+
+
+def _alike(a: Tensor, b: Tensor) -> bool:
+    return bool(((a - b).abs() < _SAME).all())
+
+
+def _overwritten(line: str, c: Tensor, s: Tensor, c2: Tensor, s2: Tensor) -> Finding | None:
+    """One line reads what the other has written: x1 cos - x2 sin where x1 is meant."""
+    if not (_alike(c2, c - s**2) and _alike(s2, s * c)):
+        return None
+    return wrong(
+        "pair-overwritten",
+        f"The {line} dimension of each pair is made of the other one as it was already turned, not "
+        "as it was.",
+        "x[..., a] = ... comes before the line that reads x[..., a]: in place, or into memory "
+        "that input and output share",
+        largest_entry=float(c2.abs().max()),
+    )
+
+
+def _one_line_swapped(c: Tensor, s: Tensor, c2: Tensor, s2: Tensor) -> Finding | None:
+    if not (_alike(s2, c) and _alike(c2, s)):
+        return None
+    line = "second" if _alike(c[0], torch.ones_like(c[0])) else "first"
+    return wrong(
+        "sin-and-cos-swapped",
+        f"In the line of the {line} dimension of each pair cosine stands where sine belongs, and "
+        "sine where cosine does: that is no rotation.",
+        "x1 * cos + x2 * sin for x1 * sin + x2 * cos",
+        line=line,
+    )
+
+
+def _table_rearranged(m: Measured, c: Tensor, s: Tensor, c2: Tensor, s2: Tensor) -> Finding | None:
+    """Cosine and sine of a pair stand side by side in the table, and are read from its halves."""
+    if m.num_pairs < 4 or m.noise < 0.02 or not (_alike(c, c2) and _alike(s, s2)):
+        return None
+    side_by_side = torch.stack((c, s), dim=-1).flatten(1).chunk(2, dim=1)
+    halves = torch.cat((c, s), dim=1)
+    read = {
+        "halves, and is read as neighbors": side_by_side,
+        "neighbors, and is read as halves": (halves[:, 0::2], halves[:, 1::2]),
+    }
+    for how, (cosine, sine) in read.items():
+        one = torch.ones_like(cosine)
+        if _alike(cosine[0], one[0]) and _alike(cosine**2 + sine**2, one):
+            return wrong(
+                "table-read-in-another-order",
+                f"The table has cosines and sines as {how}: pairs are multiplied by entries of "
+                "others, so lengths change.",
+                "one table for both, [cos | sin] or [cos sin cos sin ..], and a kernel written for "
+                "the other",
+                largest_length=float(m.lengths(m.near).max()),
+            )
+    return None
