@@ -88,7 +88,9 @@ def seen(page, selector):
     """Whether a place stands on the screen, below the bar at its top."""
     page.wait_for_function(
         """(selector) => {
-          const { top, height } = document.querySelector(selector).getBoundingClientRect();
+          const place = document.querySelector(selector);  // none while a page is on its way
+          if (place === null) return false;
+          const { top, height } = place.getBoundingClientRect();
           return height > 0 && top > 0 && top < innerHeight;
         }""",
         arg=selector,
