@@ -149,6 +149,8 @@ def onnxruntime(inputs: Inputs, compiled: bool) -> Iterator[Candidate | Untimed]
         return
     options = runtime.SessionOptions()
     options.intra_op_num_threads = torch.get_num_threads()
+    # Idle workers that spin would take a processor from whatever is timed next.
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     cos, sin = (table[None].expand(case.shape[0], -1, -1).contiguous() for table in inputs.tables)
     for layout in ("half", "interleaved"):
         model = _onnx_model(onnx, case, layout, cos.shape)
