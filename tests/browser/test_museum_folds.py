@@ -48,7 +48,8 @@ def in_sight(page, name):
     """Wait until a fold is open, with all around it, and stands on the screen."""
     page.wait_for_function(
         """(name) => {
-          const fold = document.getElementById(name);
+          const fold = document.getElementById(name);  // none while a page is on its way
+          if (fold === null) return false;
           const { top } = fold.getBoundingClientRect();
           return fold.open && fold.checkVisibility() && top >= 0 && top < innerHeight;
         }""",

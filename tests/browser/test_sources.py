@@ -180,7 +180,7 @@ def test_an_address_opens_the_same_claims(opened):
     assert sources.form.locator("[name=words]").input_value() == "θ decay"
     sources.page.evaluate("location.hash = 'source=003'")
     sources.page.wait_for_function(
-        "document.querySelector('.ledger-form [name=source]').value === '003'"
+        "document.querySelector('.ledger-form [name=source]')?.value === '003'"
     )
     assert sources.shown() == ids(document="003")
     assert sources.form.evaluate("(form) => form.getBoundingClientRect().top < innerHeight")
@@ -197,7 +197,9 @@ def test_a_claim_has_an_address_that_no_filter_hides(opened, size):
     # Not under the filter that stays at the top, nor below the screen.
     sources.page.wait_for_function(
         """() => {
-          const { left, top } = document.querySelector("#s004-42 p").getBoundingClientRect();
+          const claim = document.querySelector("#s004-42 p");
+          if (claim === null) return false;
+          const { left, top } = claim.getBoundingClientRect();
           return document.elementFromPoint(left + 2, top + 2)?.closest("#s004-42");
         }"""
     )
@@ -217,7 +219,7 @@ def test_a_number_of_the_front_leads_to_its_claims(opened):
     assert sources.hash() == "#verdict=false&source=004"
     assert sources.page.evaluate("document.activeElement.name") == "verdict"
     sources.page.wait_for_function(
-        "document.querySelector('.ledger-form').getBoundingClientRect().top < innerHeight / 2"
+        "document.querySelector('.ledger-form')?.getBoundingClientRect().top < innerHeight / 2"
     )
 
 

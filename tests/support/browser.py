@@ -85,9 +85,8 @@ def listen(page):
             log.failed.append(f"{response.status} {response.url}")
 
     def hear_failure(request):
-        # A browser fetches the icon when it likes, and gives it up where the page is left.
-        left = request.failure == "net::ERR_ABORTED" and request.url.endswith("/favicon.svg")
-        if not left:
+        # What was on its way where a page is left is given up; a missing file fails otherwise.
+        if request.failure != "net::ERR_ABORTED":
             log.failed.append(f"{request.failure} {request.url}")
 
     page.on("console", hear)

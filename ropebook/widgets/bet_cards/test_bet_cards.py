@@ -124,7 +124,7 @@ def test_the_veil_leads_back_to_its_bet(opened, hand):
     assert bet.evaluate("(node) => node.getBoundingClientRect().bottom") < 0, "it is out of sight"
     back.press("Enter") if hand == "keyboard" else back.click()
     page.wait_for_function(
-        "() => { const { top } = document.querySelector('[data-bet]').getBoundingClientRect();"
+        "() => { const top = document.querySelector('[data-bet]')?.getBoundingClientRect().top;"
         " return top >= -1 && top < innerHeight / 2; }"
     )
     held = "(node) => node.contains(document.activeElement) && document.activeElement.role"
