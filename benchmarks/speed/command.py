@@ -64,8 +64,21 @@ def place() -> dict:
             versions[package] = peers.version(package).partition(" ")[2]
         except ImportError:
             versions[package] = "not installed"
-    cores = {"cores": os.cpu_count(), "threads": torch.get_num_threads()}
+    cores = {
+        "cores": os.cpu_count(),
+        "threads": torch.get_num_threads(),
+        "huge_pages": huge_pages(),
+    }
     return {**recorded.machine(), **cores, **versions, "load": round(os.getloadavg()[0], 2)}
+
+
+def huge_pages() -> str:
+    """Return when the system hands out memory in pages of 2 MiB: fresh memory costs less then."""
+    try:
+        told = Path("/sys/kernel/mm/transparent_hugepage/enabled").read_text("utf-8")
+    except OSError:  # no Linux, or one without them
+        return "unknown"
+    return told.partition("[")[2].partition("]")[0]
 
 
 def measured(name: str, allocator: str, fast: bool) -> list[dict]:

@@ -20,8 +20,9 @@ def seconds(
 ) -> dict[str, list]:
     """Time calls in rounds, each round in another random order.
 
-    Each call has its share of the budget, and so takes part in as many of the first rounds as it
-    can, 3 at least and 15 at most: a slow one is soon left out.
+    Each call has its share of the budget, and so takes part in as many rounds as it can, 3 at least
+    and 15 at most. A slow one sits out rounds between, and not the last ones: a machine that warms
+    up would else be another for it.
 
     Args:
         calls: what to time, by name; each has been called before.
@@ -50,12 +51,23 @@ def seconds(
     gc.disable()
     try:
         for i in range(max(rounds.values())):
-            present = [name for name in calls if rounds[name] > i]
+            present = [name for name in calls if takes_part(i, rounds[name], max(rounds.values()))]
             for name in random.sample(present, len(present)):
                 found[name][i] = float(f"{once(name, repeats[name]):.5g}")
     finally:
         gc.enable()
     return found
+
+
+def takes_part(index: int, rounds: int, of: int) -> bool:
+    """Say whether a call that takes part in some rounds takes part in this one: evenly spread.
+
+    Args:
+        index: of the round, from 0.
+        rounds: that the call takes part in.
+        of: how many rounds there are.
+    """
+    return (index + 1) * rounds // of > index * rounds // of
 
 
 def _nothing() -> None:

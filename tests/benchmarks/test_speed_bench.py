@@ -329,10 +329,23 @@ def test_a_slow_candidate_sits_rounds_out_and_no_other_pays_for_it(clock):
     took_part = {name: sum(t is not None for t in times) for name, times in found.items()}
     assert took_part == {"copy": 15, "middle": 10, "slow": 3}
     assert {len(times) for times in found.values()} == {15}
-    # It takes part in the first rounds, with everybody else.
-    assert all(None not in times[:3] for times in found.values())
-    assert found["slow"][:3] == pytest.approx([50.0] * 3)
     assert found["copy"] == pytest.approx([0.01] * 15)
+
+
+def test_a_slow_candidate_sees_a_machine_that_warms_up_as_the_others_do(clock):
+    """Of its rounds one falls into each third: all in the first would meet the slow copies."""
+    found = timing.seconds(clock.calls(copy=0.01, slow=50.0), budget=3.0)
+    took_part = [i for i, t in enumerate(found["slow"]) if t is not None]
+    assert [i // 5 for i in took_part] == [0, 1, 2]
+
+
+@pytest.mark.parametrize(("rounds", "of"), [(3, 15), (10, 15), (15, 15), (3, 4), (1, 1)])
+def test_rounds_are_spread_evenly_and_all_are_taken(rounds, of):
+    taken = [i for i in range(of) if timing.takes_part(i, rounds, of)]
+    assert len(taken) == rounds
+    for begin in range(of):
+        inside = sum(begin <= i < begin + of // rounds for i in taken)
+        assert inside <= 1
 
 
 def test_what_is_short_is_repeated_and_its_time_is_that_of_one_call(clock):
