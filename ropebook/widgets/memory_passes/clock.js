@@ -44,20 +44,22 @@ export function clockOf(lines, { sizes, at, price }) {
   return { parts, ...found, done: at >= lines.length };
 }
 
-// The clocks of all ways after the same number of lines, and how many copies a bar has room for. What
+// The clocks of all ways after the same number of lines, and how many copies a bar has room for: those
+// of the longest with this memory, for with the other kind most bars would be too short to read. What
 // is not told yet is null: of a way that is asked for, all that goes beyond the first lines.
 export function race({ ways, step, sizes, clocks, fresh, asked }) {
-  const price = priceOf(clocks);
+  const price = fresh ? priceOf(clocks) : 0;
   const bars = Object.entries(ways).map(([way, lines]) => {
     const hidden = way === asked;
     const at = clamp(step, 0, hidden ? TOLD_LINES : lines.length);
-    const clock = clockOf(lines, { sizes, at, price: fresh ? price : 0 });
+    const clock = clockOf(lines, { sizes, at, price });
     const past = hidden && step > TOLD_LINES;
     const seen = { counted: past ? null : clock.counted, whole: hidden ? null : clock.whole };
     return [way, { ...clock, ...seen, recorded: clock.done ? clocks[way][Number(fresh)] : null, hidden: past }];
   });
   const longest = Object.values(ways).map((lines) => clockOf(lines, { sizes, at: 0, price }).whole);
-  return { bars: Object.fromEntries(bars), room: Math.max(...longest, ...Object.values(clocks).flat()) };
+  const told = Object.values(clocks).map((pair) => pair[Number(fresh)]);
+  return { bars: Object.fromEntries(bars), room: Math.max(...longest, ...told) };
 }
 
 const [HIGH, DIAMOND] = [18, 5];

@@ -226,7 +226,7 @@ def test_until_the_box_is_answered_the_last_lines_are_not_summed(on_scratch):
     assert outlines(widget)[0] > bar_of(widget, "steps")
 
 
-def test_bars_grow_line_by_line_on_one_scale(on_scratch):
+def test_bars_grow_line_by_line_on_the_scale_of_the_longest_with_this_memory(on_scratch):
     widget = on_scratch("memory_passes", traits={"step": 0})
     keep_answer(widget, ANSWERED)
     seen = []
@@ -241,6 +241,14 @@ def test_bars_grow_line_by_line_on_one_scale(on_scratch):
     widget.control("fresh").click()
     widget.still()
     price = CLOCKS["clone"][1] - CLOCKS["clone"][0]
+    room = [
+        max(
+            *(told[fresh] for told in CLOCKS.values()),
+            *(expected_of(s, paid) for s in WAYS.values()),
+        )
+        for fresh, paid in enumerate((0, price))
+    ]
+    copy *= room[0] / room[1]
     wanted = [expected_of(steps, price) * copy for steps in WAYS.values()]
     assert [bar_of(widget, way) for way in WAYS] == pytest.approx(wanted, abs=0.05)
 

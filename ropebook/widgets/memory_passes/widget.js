@@ -21,7 +21,7 @@ const WORDS = {
     writes: "writes {size}",
     line: "line {line} of {count}",
     passes: "passes",
-    fresh: "new memory, in x",
+    fresh: "new memory",
     hidden: "?",
     fresh_memory: "fresh memory, new from the system",
     kept_memory: "memory kept",
@@ -244,7 +244,7 @@ function build({ words, model, state, set, play, redraw, lesson, chooser, toggle
   document.addEventListener("rope-mark", heard);
   const number = (name, text) => html("span", {}, text, " ", html("b", {}, name));
   const passes = show("passes", (now) => (now.told ? [now.passes, inHalves(now.passes)] : [Number.NaN, words.hidden]));
-  const born = show("new_memory", undefined, { format: inHalves });
+  const born = show("new_memory", undefined, { format: (size) => fill(words.size, { size: inHalves(size) }) });
   const onClock = (way) => [
     show(`counted_${way}`, ({ clock }) => {
       const { counted } = clock.bars[way];
