@@ -12,13 +12,11 @@ from ropebook.experiments import speed
 from ropebook.experiments.speed import Run
 from ropebook.widgets.memory_passes.widget import CLOCKS, WAYS, expected_of
 from ropelib import (
-    RotaryEmbedding,
     apply_rotary,
     cos_sin,
     diagnose,
     inv_freq,
     reference,
-    rerotate,
 )
 
 USUAL, COMPLEX = ("transformers", "half"), ("complex product", "interleaved")
@@ -352,12 +350,3 @@ def test_what_a_compiled_rotation_of_a_b200_moves_each_second():
     assert round(moved / 1e6) == 268
     assert moved / (0.470e-3 / 10) == pytest.approx(5.7e12, rel=0.01)
     assert round(8.675 / 0.470) == 18 and 5 * moved / (8.675e-3 / 10) < 8e12 / 5
-
-
-@pytest.mark.parametrize("by", [-400, 12, 100_000])
-def test_cached_keys_move_by_one_more_turn(by):
-    rotary = RotaryEmbedding(64, layout="half")
-    q, k = torch.randn(2, 1, 8, 6, 64, dtype=torch.float64)
-    moved = rerotate(rotary(q, k, offset=1000)[1], rotary, by=by)
-    torch.testing.assert_close(moved, rotary(q, k, offset=1000 + by)[1], atol=1e-9, rtol=0)
-    assert not torch.allclose(moved, rotary(q, k, offset=1000)[1], atol=1e-2)
