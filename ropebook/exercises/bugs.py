@@ -28,8 +28,9 @@ define(
     Answer(
         "good up to 8192",
         kind="choice",
-        question="A model answers well up to 8192 tokens. At 32,768 its perplexity (among how "
-        "many words it wavers) is 2916 instead of 5.50. Where do you look first?",
+        question="A model answers well up to 8192 tokens. At 32,768, read in one pass, its "
+        "perplexity (among how many words it wavers) is 2916 instead of 5.50. Where do you look "
+        "first?",
         options=(
             Option(
                 "at the layout: neighbors or halves",
@@ -42,7 +43,7 @@ define(
             ),
             Option(
                 "at the offset after the cache",
-                said="Perplexity is measured in one pass here: no cache is read.",
+                said="It was read in one pass: no cache is read.",
             ),
             Option(
                 "at bfloat16",

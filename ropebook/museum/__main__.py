@@ -34,8 +34,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     rotation = exhibit.mended() if options.mended else exhibit.wrong()
     report, told = exhibit.examined(rotation)
     print(exhibit.mended_source if options.mended else exhibit.source)
-    if options.mended and exhibit.price:
-        print(f"\n{exhibit.price}")
+    for text in (exhibit.price if options.mended else "", exhibit.differs):
+        if text:
+            print(f"\n{text}")
     print(f"\ndiagnose, {how(exhibit, told)}:\n{report}")
     return 0 if report.ok else 1
 

@@ -52,6 +52,8 @@ def cache_position(x, position_ids):
     where="linkedin/Liger-Kernel/pull/477",
     code="batch-rows-share-positions",
     mend=("rows[0]", "rows"),
+    differs="With padding in front no score of one pass changes, for each row is shifted as a "
+    "whole. The thread's positions were made for images, and differ by more than a shift.",
 )
 def first_row_of_the_tables(x, position_ids):
     """The kernel steps from row to row of x, and not of cos and sin."""
@@ -76,11 +78,13 @@ def summed_over_the_batch(x, position_ids):
 
 @HALL.shows(
     "a count that runs on into the next text",
-    shows="fluent",
+    shows="nonsense",
     saw="One question four times in a batch, no chance involved, and the answers differ.",
     where="turboderp/exllama/pull/101",
     code="batch-rows-mixed",
     mend=("row * x.shape[2]", "0 * row"),
+    differs="In one pass no score changes: each row is shifted as a whole, by row times tokens. A "
+    "step after it is shifted by another number. And late rows read past the table's end.",
 )
 def rows_end_to_end(x, position_ids):
     """Rows lie end to end in memory. So do their positions."""

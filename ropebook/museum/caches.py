@@ -46,7 +46,7 @@ def layer_0_has_counted_it(x, position_ids):
 
 @HALL.shows(
     "the prompt's last place, again",
-    shows="fluent",
+    shows="compared",
     saw="A robot's gripper is told -1.00 where it should be told 0.995.",
     where="flashrt-project/FlashRT/pull/75",
     code="decode-off-by-one",

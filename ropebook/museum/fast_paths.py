@@ -5,9 +5,7 @@ import torch
 from ropebook.museum.kit import SPEEDS, Hall, Meant, turn
 from ropelib import apply_rotary, cos_sin, inv_freq
 
-HALL = Hall(
-    "fast-path", "Right the plain way, wrong with the fast kernel, a program written for the GPU."
-)
+HALL = Hall("fast-path", "Right the plain way, wrong with the fast kernel.")
 
 
 @HALL.shows(
@@ -34,7 +32,7 @@ def reads_past_the_table(x, position_ids):
     shows="fluent",
     saw="Of school problems 93.1 % solved with the fused kernel, 95.5 % without.",
     where="sgl-project/sglang/pull/30342",
-    also=("sgl-project/sglang/issues/13530", "ml-explore/mlx-lm/pull/512"),
+    akin=("sgl-project/sglang/issues/13530", "ml-explore/mlx-lm/pull/512"),
     code="layout-not-as-expected",
     mend=('"interleaved"  # written in', '"half" if is_neox else "interleaved"'),
 )
@@ -58,6 +56,9 @@ def pairs_written_in(x, position_ids):
     code="sines-of-other-pairs",
     mend=("padded // 2 :", "96 // 2 :"),
     meant=Meant(inv_freq(96)),
+    differs="These lines leave 0.91 of it, at 96: most sines are there, each for another pair, "
+    "and the last 16 of 48 are 0. In the thread nearly all seem to be lost: the root of a half is "
+    "0.71.",
     options={"head_dim": 96},
 )
 def padded_width(x, position_ids):
@@ -108,6 +109,7 @@ def as_if_side_by_side(x, position_ids):
     shows="nonsense",
     saw="Gibberish. With the mend, 2 + 2 is 4 again.",
     where="kvcache-ai/sglang/pull/66",
+    also=("sgl-project/sglang/pull/19636", "kvcache-ai/sglang/pull/31"),
     code="k-not-rotated",
     mend=("return q, k", "return q, cache"),
 )

@@ -5,12 +5,13 @@ import math
 import torch
 
 from ropebook.museum.kit import SPEEDS, Hall, Meant, turn
-from ropebook.museum.lengths import YARN
+from ropebook.museum.lengths import LLAMA, YARN
 from ropelib import RopeConfig, inv_freq
 from ropelib.config.gallery import GALLERY
 
 HALL = Hall("first-token", "Wrong from the first token, with any text.")
 GPT_OSS = RopeConfig.from_hf(GALLERY["gpt-oss 20B"].config)
+BY_TYPE = {"llama3": LLAMA}
 QUARTER = torch.arange(32) < 8
 LEFT_BEHIND = torch.tensor([6.93e-18, 0.0, 2.3e7, 0.0, 6.93e-18, 1.4e-45, 0.0, 3e-5]).repeat(4)
 
@@ -41,6 +42,8 @@ def never_filled(x, position_ids):
     also=("xlite-dev/LeetCUDA/issues/289",),
     code="base-beyond-sense",
     mend=("2 * pair // 64", "2 * pair / 64"),
+    differs="In the thread a 2 was missing as well, pair / 64 for 2 pair / 64. The division hid "
+    "that: mended alone, it leaves the base 100 for 10,000.",
 )
 def exponents_of_zero(x, position_ids):
     """In C, / between whole numbers drops what is behind the point."""
@@ -52,13 +55,27 @@ def exponents_of_zero(x, position_ids):
 @HALL.shows(
     "a handout that counts from 1",
     shows="compared",
-    saw="Students who follow the course's handout fail the course's test.",
+    saw="Students who count pairs from 1, as the handout does, fail the course's test.",
+    where="stanford-cs336/assignment1-basics/issues/4",
+    code="exponents-from-one",
+    mend=("torch.arange(1, 33)", "torch.arange(32)"),
+)
+def counted_from_one(x, position_ids):
+    """Each pair turns as the next one should."""
+    k = torch.arange(1, 33).double()
+    speeds = 10_000.0 ** (-2 * k / 64)
+    return turn(x, position_ids, speeds)
+
+
+@HALL.shows(
+    "a bracket in the wrong place",
+    shows="compared",
+    saw="Students who follow the course's handout, in another edition, fail the course's test.",
     where="stanford-cs336/assignment1-basics/issues/22",
-    also=("stanford-cs336/assignment1-basics/issues/4",),
     code="exponents-from-a-half",
     mend=("(2 * k - 1)", "2 * (k - 1)"),
 )
-def counted_from_one(x, position_ids):
+def one_taken_off_outside(x, position_ids):
     """The first pair turns by less than a radian per token."""
     k = torch.arange(1, 33).double()
     speeds = 10_000.0 ** (-(2 * k - 1) / 64)
@@ -87,7 +104,7 @@ def base_read_where_it_is_not(x, position_ids):
     shows="nonsense",
     saw="Perplexity (among how many words a model wavers) 253 where it was 4.26.",
     where="ikawrakow/ik_llama.cpp/pull/2290",
-    also=("ggml-org/llama.cpp/pull/13260", "ggml-org/llama.cpp/pull/13261"),
+    akin=("ggml-org/llama.cpp/pull/13260", "ggml-org/llama.cpp/pull/13261"),
     code="layout-not-as-expected",
     mend=('("dflash", "interleaved"), ', ""),
 )
@@ -134,8 +151,8 @@ def pairs_inside_the_span(x, position_ids):
 @HALL.shows(
     "the whole head for its part",
     shows="fluent",
-    saw="Worse with distance. Best guess right 64.6 times in 100, then 68.5; agreement with "
-    "another program at 1024 tokens 60 %, then 92.5 %.",
+    saw="Worse with distance. Best guess right 60.2 times in 100, then 66.9 (means of five texts); "
+    "agreement with another program at 1024 tokens 60 %, then 92.5 %.",
     where="pie-project/pie/pull/603",
     code="pairs-not-as-expected",
     mend=("inv_freq(64) * QUARTER", "inv_freq(16)"),
@@ -209,9 +226,10 @@ def tiled_for_neighbors(x, position_ids):
     where="sgl-project/sglang/pull/22711",
     code="attention-factor-not-as-expected",
     mend=("mscale(1.0)", "mscale(1.0) / mscale(1.0)"),
-    price="Right only where scores are multiplied by mscale squared, as attention of DeepSeek "
-    "does. That was left out too ([huggingface/transformers/pull/47435]), and a model that has no "
-    "such attention lost its factor by this line ([turboderp-org/exllamav3/issues/259]).",
+    price="Right for the thread's model, Ministral3, as transformers has it. Attention of DeepSeek "
+    "multiplies scores by mscale squared besides, which was left out too "
+    "([huggingface/transformers/pull/47435]). Not right for every file with two equal numbers: a "
+    "model that needs its factor lost it by this line ([turboderp-org/exllamav3/issues/259]).",
 )
 def numerator_alone(x, position_ids):
     """The configuration has mscale and mscale_all_dim, both 1."""
@@ -249,9 +267,11 @@ def axis_of_the_heads(x, position_ids):
     code="q-and-k-frequencies-differ",
     mend=('q, position_ids, speeds["main"]', 'q, position_ids, speeds["compress"]'),
     meant=Meant(inv_freq(64, 160_000.0)),
+    differs="In the thread the keys of single tokens have the query's base. Compressed ones, each "
+    "of several tokens, have the other: it is wrong from the first of these on.",
 )
 def q_and_k_apart(q, k, position_ids):
-    """The query takes one table of the layer, the key the other."""
+    """The query takes one table of the layer, compressed keys the other."""
     bases = {"main": 10_000.0, "compress": 160_000.0}
     speeds = {name: inv_freq(64, base) for name, base in bases.items()}
     q = turn(q, position_ids, speeds["main"])
@@ -281,6 +301,22 @@ def rounded_all_the_same(x, position_ids):
 
 
 @HALL.shows(
+    "llama3 read as linear",
+    shows="nonsense",
+    saw="The facts are found, and then the text falls apart.",
+    where="lablup/mlxcel/issues/1688",
+    code="scaled-as-linear",
+    mend=('plain / config["factor"]', 'BY_TYPE[config["rope_type"]]'),
+    meant=Meant(LLAMA),
+)
+def linear_whatever_is_asked(x, position_ids):
+    """Of the scaling its factor is read, and not its type."""
+    config = {"rope_type": "llama3", "factor": 32.0}
+    plain = inv_freq(64, 500_000.0)
+    return turn(x, position_ids, plain / config["factor"])
+
+
+@HALL.shows(
     "a length that cancels",
     shows="compared",
     saw="Dynamic scaling by a constant, whatever the length, also where none is due.",
@@ -290,6 +326,7 @@ def rounded_all_the_same(x, position_ids):
     mend=("trained * alpha", "max(int(position_ids.max()) + 1, trained)"),
     price="With a cache this line is not enough: keys that lie there were turned by the base of "
     "their day, as in [a base that grows, keys that stay].",
+    differs="The thread's mend takes the longest text that is served, one length for all calls.",
 )
 def square_of_alpha(x, position_ids):
     """Put length into stretch: alpha times alpha, less (alpha - 1)."""
@@ -308,6 +345,8 @@ def square_of_alpha(x, position_ids):
     code="inverted-ramp",
     mend=("pair_of(beta_slow), pair_of(beta_fast)", "pair_of(beta_fast), pair_of(beta_slow)"),
     meant=Meant(YARN),
+    differs="As it was shipped both were exchanged, and all was right. These lines have one "
+    "mended.",
 )
 def slow_for_fast(x, position_ids):
     """YaRN keeps pairs that turn often, and slows the others down."""

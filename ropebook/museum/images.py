@@ -20,6 +20,7 @@ TURNS = (0, 1, 2) * 10 + (0, 1)
     code="decode-differs",
     mend=("turn(x, slot,", "turn(x, slot + delta,"),
     part="decode",
+    differs="In the thread the first step stands at position 0, and those after it at their slots.",
 )
 def slot_for_position(x, position_ids):
     """An image of 24 by 24 fills 576 slots, and moves on by 24."""
@@ -55,6 +56,8 @@ def axes_in_turn(x, position_ids):
     code="axes-in-blocks",
     mend=("torch.tensor([0] * 8 + [1] * 12 + [2] * 12)", "torch.arange(32) % 3"),
     meant=Meant(axis_of_pairs=TURNS),
+    differs="The thread's model, Qwen3-VL, has 64 pairs, 24 for time and 20 for each other axis: "
+    "where those run out, at pairs 61 and 62, it is time's turn again.",
 )
 def axes_in_blocks(x, position_ids):
     """Positions are time, height and width: (3, batch, seq_len)."""

@@ -83,6 +83,7 @@ class Exhibit:
         mend: a piece of its source, and what to write in its place.
         code: what `diagnose` calls it.
         also: further threads of the same bug.
+        akin: threads of another bug with the same effect.
         meant: what the rotation was meant to be.
         part: "rotate", or "decode" where the bug sits in generation, or "both" where one function
             serves the whole text and the steps after it.
@@ -90,6 +91,7 @@ class Exhibit:
         options: further arguments of `diagnose`.
         price: what the mend costs, where it costs something; the name of an exhibit, or a thread,
             in brackets becomes a link.
+        differs: what the lines do otherwise than the thread, or do not show.
     """
 
     name: str
@@ -101,11 +103,13 @@ class Exhibit:
     mend: tuple[str, str]
     code: str
     also: tuple[str, ...] = ()
+    akin: tuple[str, ...] = ()
     meant: Meant = Meant()
     part: str = "rotate"
     makes: bool = False
     options: dict = field(default_factory=dict)
     price: str = ""
+    differs: str = ""
 
     @cached_property
     def source(self) -> str:

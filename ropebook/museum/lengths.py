@@ -10,8 +10,10 @@ from ropelib import RopeConfig, inv_freq
 HALL = Hall(
     "length",
     "Right at first, wrong past some length.",
-    aside="Gibberish after some 20 words already, or worse and worse with distance? Wrong partners "
-    "show so too: [weights in another order], [the whole head for its part].",
+    aside="With a cache only, all at once? Then it is what grows or switches: [a switch in the "
+    "middle of a text], [a base that grows, keys that stay]. Gibberish after some 20 words "
+    "already, or worse and worse with distance? Wrong partners show so too: [weights in another "
+    "order], [the whole head for its part].",
 )
 SCALED = {
     "llama3": {
@@ -101,7 +103,8 @@ def grown_by_the_base_class(x, position_ids):
     saw="The order of the hundred likeliest words agrees by 0.96 (rank correlation) at 195 tokens, "
     "by 0.53 at 2916. Then loops; in another program it stays fluent.",
     where="Blaizzy/mlx-vlm/pull/1709",
-    also=("lablup/mlxcel/issues/1340", "ollama/ollama/pull/13452"),
+    also=("lablup/mlxcel/issues/1340",),
+    akin=("ollama/ollama/pull/13452",),
     code="factor-not-as-expected",
     mend=('config["rope_theta"])', 'config["rope_theta"]) / config["factor"]'),
     meant=Meant(inv_freq(64, 1_000_000.0) / 8),
@@ -154,6 +157,7 @@ def built_in_the_models_dtype(x, position_ids):
     where="Modalities/modalities/pull/462",
     code="frequencies-in-bfloat16",
     mend=(".to(x.dtype)", ""),
+    differs="That was a head of 128. In one of 64, as here, they are off by 0.2 at 512.",
 )
 def cast_before_they_are_used(x, position_ids):
     """Right in float32. Training is in bfloat16."""

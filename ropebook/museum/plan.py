@@ -2,15 +2,19 @@
 
 import html
 
-from ropebook.museum.kit import Exhibit
+from ropebook.museum.kit import Exhibit, Hall
 from ropebook.museum.walls import Walls, slug, style
 
 STATES = {
     "alone": "found from what it does",
+    "noted": "noted only, as it is right for some uses",
     "told": "found once told what was meant",
     "missed": "not found",
 }
 """Whether a bug is found, and how it is said."""
+
+
+DOTTED = ' style="border-style: dotted"'  # a note's
 
 
 class Plan:
@@ -37,7 +41,17 @@ class Plan:
         report, told = self.walls.reports[exhibit.name]
         if exhibit.code not in report.codes:
             return "missed"
-        return "told" if told else "alone"
+        if told:
+            return "told"
+        return "noted" if report.ok else "alone"
+
+    def shown(self, hall: Hall) -> list[Exhibit]:
+        """Return a hall's exhibits in the order in which its folds have them.
+
+        Args:
+            hall: one of the walls'.
+        """
+        return [exhibit for leaves in self.walls.branches(hall).values() for exhibit in leaves]
 
     @property
     def counts(self) -> dict[str, int]:
@@ -52,12 +66,12 @@ class Plan:
     def _repr_html_(self) -> str:
         rows = "".join(
             f'<li><a class="rope-plan-hall" href="#museum-{hall.name}">{_text(hall.asks)}</a>'
-            f'<span class="rope-plan-squares">{"".join(map(self._square, hall.exhibits))}</span>'
+            f'<span class="rope-plan-squares">{"".join(map(self._square, self.shown(hall)))}</span>'
             "</li>"
             for hall in self.walls.halls
         )
         key = "".join(
-            f'<li><span class="rope-plan-square rope-plan-{state}"></span>'
+            f'<li><span class="rope-plan-square rope-plan-{state}"{_look(state)}></span>'
             f"{number} {STATES[state]}</li>"
             for state, number in self.counts.items()
         )
@@ -71,8 +85,12 @@ class Plan:
         said = html.escape(f"{exhibit.name[0].upper()}{exhibit.name[1:]}: {STATES[state]}")
         return (
             f'<a class="rope-plan-square rope-plan-{state}" href="#bug-{slug(exhibit.name)}" '
-            f'title="{said}" aria-label="{said}"></a>'
+            f'title="{said}" aria-label="{said}"{_look(state)}></a>'
         )
+
+
+def _look(state: str) -> str:
+    return DOTTED if state == "noted" else ""
 
 
 def _text(words: str) -> str:

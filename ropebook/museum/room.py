@@ -1,4 +1,4 @@
-"""The room of blind tests as a page shows it: each on its bug, beside the test that sees."""
+"""The room of blind tests as a page shows it: each on its bug, then the test that sees."""
 
 import html
 from collections.abc import Iterable
@@ -7,24 +7,21 @@ from ropebook.museum import EXHIBITS
 from ropebook.museum.blind import Blind, sees, verdict
 from ropebook.museum.walls import style
 
-HEADS = ("blind test, on the bug", "seeing test, on the bug", "seeing test, mended")
+HEADS = ("test", "on its bug")
 MEANS = {
-    ("passes", False): ("bad", "passes: missed"),
-    ("skipped", False): ("bad", "skipped: missed"),
-    ("fails", False): ("good", "fails: seen"),
-    ("passes", True): ("good", "passes: right"),
-    ("fails", True): ("bad", "fails: wronged"),
-    ("skipped", True): ("bad", "skipped: not asked"),
+    "passes": ("bad", "passes: missed"),
+    "skipped": ("bad", "skipped: missed"),
+    "fails": ("good", "fails: seen"),
 }
-"""Verdict, and whether on what is mended: whether that is good, and what it means."""
+"""Verdict on a bug: whether that is good, and what it means."""
 
 
 class Room:
-    """Blind tests in rows, as a notebook's output.
+    """Blind tests in rows, and one that sees, as a notebook's output.
 
     Attributes:
-        rows: of each test its name, why it is blind, and its three verdicts, in the order of
-            `HEADS`.
+        rows: of each test its name, why it is blind, and three verdicts: its own on the bug, and
+            that of the test that sees, on the bug and on what is mended.
     """
 
     def __init__(self, tests: Iterable[Blind]):
@@ -49,23 +46,29 @@ class Room:
         return "\n".join(f"{name}: {', '.join(verdicts)}" for name, _, *verdicts in self.rows)
 
     def _repr_html_(self) -> str:
-        heads = "".join(f'<th scope="col">{head}</th>' for head in ("test", *HEADS))
-        rows = "".join(
-            f'<tr role="row"><th scope="row" role="rowheader"><b>{html.escape(name)}</b> '
-            f"<span>{html.escape(why)}</span></th>{''.join(map(_cell, HEADS, verdicts))}</tr>"
-            for name, why, *verdicts in self.rows
-        )
+        heads = "".join(f'<th scope="col">{head}</th>' for head in HEADS)
+        rows = "".join(_row(name, why, *MEANS[said]) for name, why, said, *_ in self.rows)
         return (
             f'<div class="rope-museum"><style>{style()}</style>'
             f'<table class="rope-museum-room" role="table"><thead><tr>{heads}</tr></thead>'
-            f"<tbody>{rows}</tbody></table></div>"
+            f"<tbody>{rows}{self._seeing()}</tbody></table></div>"
         )
 
+    def _seeing(self) -> str:
+        """The row of the test that sees: how many bugs fail it, and how many pass once mended."""
+        number = len(self.rows)
+        failed = sum(row[3] == "fails" for row in self.rows)
+        passed = sum(row[4] == "passes" for row in self.rows)
+        kind = "good" if failed == passed == number else "bad"
+        said = f"fails on {failed} of {number}, and passes {passed} once mended"
+        return _row("the test that sees", sees.__doc__, kind, said)
 
-def _cell(head: str, said: str) -> str:
-    kind, means = MEANS[said, head == HEADS[-1]]
+
+def _row(name: str, why: str, kind: str, said: str) -> str:
     sign = {"good": "✓", "bad": "✗"}[kind]
     return (
-        f'<td role="cell" data-head="{head}"><span class="rope-museum-{kind}">'
-        f'<span aria-hidden="true">{sign} </span>{means}</span></td>'
+        f'<tr role="row"><th scope="row" role="rowheader"><b>{html.escape(name)}</b> '
+        f'<span>{html.escape(why)}</span></th><td role="cell" data-head="{HEADS[1]}">'
+        f'<span class="rope-museum-{kind}"><span aria-hidden="true">{sign} </span>{said}</span>'
+        "</td></tr>"
     )

@@ -14,7 +14,7 @@ HALL = Hall("training", "The model is used rightly (inference) and trained wrong
     where="huggingface/candle/issues/3568",
     also=("NVlabs/LongLive/pull/61", "baidu-baige/LoongForge/pull/106"),
     code="no-gradient",
-    mend=("torch.no_grad()", "torch.enable_grad()"),
+    mend=("torch.no_grad()", "torch.set_grad_enabled(torch.is_grad_enabled())"),
     price="For inference the first line is right. So diagnose has a note for it, and tests that "
     "ask whether the report is ok pass: ask for no-gradient among its codes.",
 )
@@ -55,6 +55,8 @@ def forward_twice(x, position_ids):
     where="NVIDIA/Megatron-LM/pull/5243",
     code="positions-restart",
     mend=("offset = 0", "offset = position_ids[..., :1]"),
+    differs="Where the table's rows count evenly, no score within a document changes: all of it "
+    "is shifted alike. It shows where they do not.",
 )
 def every_document_reads_the_first(x, position_ids):
     """Where a document begins in the table is left out."""
@@ -71,6 +73,7 @@ def every_document_reads_the_first(x, position_ids):
     also=("epfLLM/Megatron-LLM/issues/23",),
     code="position-ids-ignored",
     mend=("torch.arange(length)", "position_ids"),
+    differs="Positions that are all shifted alike change no score of one pass; gaps do.",
 )
 def table_cut_to_length(x, position_ids):
     """Of position_ids, only their shape is read."""

@@ -9,6 +9,7 @@ from ropebook import palette
 from ropebook.museum.kit import SHOWS, Exhibit, Hall
 from ropelib.diagnosis import Finding, Report
 
+FORKS = {"kvcache-ai/sglang"}  # their name alone would be taken for what they forked
 FEW = 6  # as many leaves hang from a branch without another question
 
 
@@ -39,6 +40,23 @@ class Walls:
         """How many bugs no measurement shows that is not told what was meant."""
         return sum(told for _, told in self.reports.values())
 
+    @property
+    def found(self) -> int:
+        """How many are reported to be wrong by measuring alone; a note does not say so."""
+        return sum(not told and not report.ok for report, told in self.reports.values())
+
+    @staticmethod
+    def branches(hall: Hall) -> dict[str, list[Exhibit]]:
+        """Return a hall's exhibits by how they show, or all under "" where they are few.
+
+        Args:
+            hall: what is asked about.
+        """
+        if len(hall.exhibits) <= FEW:
+            return {"": hall.exhibits}
+        asked = {name: [e for e in hall.exhibits if e.shows == name] for name in SHOWS}
+        return {name: leaves for name, leaves in asked.items() if leaves}
+
     def __repr__(self) -> str:
         """Say it in words, for a terminal."""
         return "\n".join(
@@ -65,40 +83,32 @@ class Walls:
         return f'<div class="rope-museum"><style>{style()}</style>{halls}</div>'
 
     def _branches(self, hall: Hall) -> str:
-        aside = f'<p class="rope-museum-aside">{_linked(hall.aside)}</p>' if hall.aside else ""
-        if len(hall.exhibits) <= FEW:
-            return aside + "".join(map(self._leaf, hall.exhibits))
-        branches = {
-            name: [exhibit for exhibit in hall.exhibits if exhibit.shows == name] for name in SHOWS
-        }
-        return aside + "".join(
-            _fold(
-                f"museum-{hall.name}-{name}",
-                "branch",
-                SHOWS[name],
-                "".join(map(self._leaf, leaves)),
-                leaves,
-            )
-            for name, leaves in branches.items()
-            if leaves
-        )
+        shown = f'<p class="rope-museum-aside">{_linked(hall.aside)}</p>' if hall.aside else ""
+        for name, leaves in self.branches(hall).items():
+            body, address = "".join(map(self._leaf, leaves)), f"museum-{hall.name}-{name}"
+            shown += _fold(address, "branch", SHOWS[name], body, leaves) if name else body
+        return shown
 
     def _leaf(self, exhibit: Exhibit) -> str:
         finding, (_, told) = self.finding(exhibit), self.reports[exhibit.name]
-        numbers = ", ".join(f"{name} {_number(value)}" for name, value in finding.evidence.items())
-        measured = (
-            f'<small class="rope-museum-measured">{_text(numbers)}</small>' if numbers else ""
+        numbers = "" if has_its_numbers(finding) else measured(finding)
+        small = f'<small class="rope-museum-measured">{_text(numbers)}</small>' if numbers else ""
+        lists = {"The same bug": exhibit.also, "Another one, the same effect": exhibit.akin}
+        threads = "".join(
+            f"<p>{label}: {', '.join(map(_link, named))}.</p>"
+            for label, named in lists.items()
+            if named
         )
-        threads = ", ".join(map(_link, exhibit.also))
-        also = f"<p>The same bug: {threads}.</p>" if threads else ""
-        price = f"<p>{_linked(exhibit.price)}</p>" if exhibit.price else ""
+        asides = "".join(
+            f"<p>{_linked(text)}</p>" for text in (exhibit.price, exhibit.differs) if text
+        )
         called = _words(how(exhibit, told)) + (", as a note" if finding.severity == "note" else "")
         body = (
             f"<p><strong>{_text(exhibit.name.capitalize())}</strong>, {_link(exhibit.where)}</p>"
-            f'<pre tabindex="0"><code>{_code(exhibit)}</code></pre>{price}'
+            f'<pre tabindex="0"><code>{_code(exhibit)}</code></pre>{asides}'
             f"<p><code>diagnose</code>, {called}: {_code_word(finding.code)}. "
-            f"{_text(finding.sentence)} {measured}</p>"
-            f'<div class="highlight"><pre tabindex="0">$ {command(exhibit)}</pre></div>{also}'
+            f"{_text(finding.sentence)} {small}</p>"
+            f'<div class="highlight"><pre tabindex="0">$ {command(exhibit)}</pre></div>{threads}'
         )
         name = exhibit.name[0].upper() + exhibit.name[1:]
         return _fold(f"bug-{slug(exhibit.name)}", "leaf", exhibit.saw, body, title=name)
@@ -206,10 +216,9 @@ def _code_word(code: str) -> str:
 
 
 def _link(thread: str) -> str:
-    owner_and_name, number = re.split("/(?:issues|pull)/", thread)
-    return (
-        f'<a href="https://github.com/{thread}">{owner_and_name.rpartition("/")[2]} #{number}</a>'
-    )
+    repository, number = re.split("/(?:issues|pull)/", thread)
+    name = repository if repository in FORKS else repository.rpartition("/")[2]
+    return f'<a href="https://github.com/{thread}">{name} #{number}</a>'
 
 
 def _linked(text: str) -> str:
@@ -220,6 +229,30 @@ def _linked(text: str) -> str:
         return _link(name) if "/" in name else f'<a href="#bug-{slug(name)}">{name}</a>'
 
     return re.sub(r"\[([^]]+)\]", link, _text(text))
+
+
+def measured(finding: Finding) -> str:
+    """Return what was measured, in words.
+
+    Example:
+        >>> measured(Finding("off-by-one", "wrong", "", {"shift": 1.0}))
+        'shift 1'
+    """
+    return ", ".join(f"{name} {_number(value)}" for name, value in finding.evidence.items())
+
+
+def has_its_numbers(finding: Finding) -> bool:
+    """Whether a finding's sentence has all that was measured.
+
+    Example:
+        >>> has_its_numbers(Finding("off-by-one", "wrong", "Shifted by +1.", {"shift": 1.0}))
+        True
+    """
+    numbers = {*re.findall(r"\d[\d.e+-]*\d|\d", finding.sentence)}
+    return all(
+        value in finding.sentence if isinstance(value, str) else _number(value) in numbers
+        for value in finding.evidence.values()
+    )
 
 
 def _number(value: object) -> str:

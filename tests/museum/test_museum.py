@@ -28,7 +28,7 @@ def test_each_thread_is_a_thread_and_hangs_once():
     threads = [exhibit.where for exhibit in EXHIBITS.values()]
     assert len(set(threads)) == len(threads)
     for exhibit in EXHIBITS.values():
-        named = [exhibit.where, *exhibit.also]
+        named = [exhibit.where, *exhibit.also, *exhibit.akin]
         assert len(set(named)) == len(named)
         assert all(THREAD.fullmatch(thread) for thread in named), exhibit.name
 
@@ -95,6 +95,16 @@ def test_a_mended_gradient_is_that_of_the_rotation(exhibit):
     torch.testing.assert_close(
         x.grad.double(), right(weight, -torch.arange(5), exhibit.meant), rtol=0, atol=1e-5
     )
+
+
+def test_a_mended_gradient_is_made_for_those_who_ask_for_one():
+    """What is mended leaves autograd as its caller has set it."""
+    exhibit = EXHIBITS["a kernel without a way back"]
+    x = torch.ones(1, 1, 3, 64, requires_grad=True)
+    for wanted in (True, False):
+        with torch.set_grad_enabled(wanted):
+            assert exhibit.mended()(x, torch.arange(3)).requires_grad == wanted
+            assert not exhibit.wrong()(x, torch.arange(3)).requires_grad
 
 
 @pytest.mark.parametrize("exhibit", [e for e in EXHIBITS.values() if e.code.startswith("width-")])

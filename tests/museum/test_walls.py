@@ -10,8 +10,19 @@ from ropebook.museum import EXHIBITS, HALLS
 from ropebook.museum.__main__ import main
 from ropebook.museum.elsewhere import ELSEWHERE
 from ropebook.museum.kit import SHOWS
-from ropebook.museum.walls import FEW, Shelf, Walls, command, how, slug
+from ropebook.museum.walls import (
+    FEW,
+    FORKS,
+    Shelf,
+    Walls,
+    command,
+    has_its_numbers,
+    how,
+    measured,
+    slug,
+)
 from ropebook.site.codes import address
+from ropelib.diagnosis import Finding
 
 SMALL, LARGE = "batch", "cache"
 
@@ -35,11 +46,47 @@ def test_each_exhibit_is_a_leaf_with_its_symptom_and_its_thread(walls, shown):
         assert leaf.summary.get_text() == exhibit.saw
         links = [link["href"] for link in leaf.find_all("a", href=True)]
         first, *others = (
-            f"https://github.com/{thread}" for thread in (exhibit.where, *exhibit.also)
+            f"https://github.com/{thread}"
+            for thread in (exhibit.where, *exhibit.also, *exhibit.akin)
         )
-        assert links == [first, *map(target, linked_in(exhibit.price)), *others]
+        named = linked_in(exhibit.price + exhibit.differs)
+        assert links == [first, *map(target, named), *others]
+        assert all(text in leaf.get_text() for text in (re.sub(r"\[.+", "", exhibit.differs),))
         (code,) = leaf.find_all(attrs={"data-rope-page": address(exhibit.code)})
         assert code.get_text() == exhibit.code
+
+
+def test_another_bug_with_the_same_effect_is_not_called_the_same():
+    exhibit = EXHIBITS["a flag that the kernel does not know"]
+    html = Walls([HALLS[exhibit.hall]])._repr_html_()
+    leaf = BeautifulSoup(html, "html.parser").find(id=f"bug-{slug(exhibit.name)}")
+    last = leaf.find_all("p")[-1].get_text()
+    assert last == "Another one, the same effect: sglang #13530, mlx-lm #512."
+
+
+def test_a_fork_is_not_taken_for_what_it_was_forked_from():
+    """Of two repositories of one name all but one are shown with their owner."""
+    threads = [t for e in EXHIBITS.values() for t in (e.where, *e.also, *e.akin)]
+    repositories = {"/".join(thread.split("/")[:2]) for thread in threads}
+    short = [r.split("/")[1] for r in repositories - FORKS]
+    assert len(set(short)) == len(short) and repositories >= FORKS
+    shown = Walls([HALLS["fast-path"]])._repr_html_()
+    assert ">kvcache-ai/sglang #66</a>" in shown and ">sglang #19636</a>" in shown
+
+
+def test_numbers_that_the_sentence_has_are_not_said_again(walls, shown):
+    told, kept = (
+        Finding("a-code", "wrong", sentence, {"shift": 16, "base": 10_000.0, "layout": "half"})
+        for sentence in ("half, +16, base 10000.", "half, +16, base 100000.")
+    )
+    assert has_its_numbers(told) and not has_its_numbers(kept)
+    for exhibit in (exhibit for hall in walls.halls for exhibit in hall.exhibits):
+        small = shown.find(id=f"bug-{slug(exhibit.name)}").find("small")
+        finding = walls.finding(exhibit)
+        if finding.evidence and not has_its_numbers(finding):
+            assert small.get_text() == measured(finding)
+        else:
+            assert small is None
 
 
 def linked_in(text):
@@ -70,6 +117,7 @@ def test_a_hall_says_where_else_to_look(shown):
         "#museum-length > .rope-museum-body > .rope-museum-aside"
     )
     named = linked_in(HALLS["length"].aside)
+    assert {EXHIBITS[name].hall for name in named} >= {"cache", "first-token"}
     assert [link["href"] for link in aside.find_all("a")] == list(map(target, named))
     assert all(EXHIBITS[name].hall != "length" for name in named)
     assert not shown.select(".rope-museum-hall > .rope-museum-body > .rope-museum-aside")
@@ -91,6 +139,8 @@ def test_what_diagnose_says_was_computed(walls, shown):
         assert exhibit.code in said and report.findings[0].sentence in said
         assert how(exhibit, told).replace("`", "") in said
     assert walls.told == sum(told for _, told in walls.reports.values())
+    wrong = [not report.ok and not told for report, told in walls.reports.values()]
+    assert walls.found == sum(wrong) <= len(wrong) - walls.told
     assert f"{HALLS[SMALL].exhibits[0].name}: {HALLS[SMALL].exhibits[0].code}" in repr(walls)
 
 
@@ -113,6 +163,7 @@ def test_the_command_under_each_leaf_says_what_the_leaf_says(walls, shown, capsy
         assert main(arguments) == (not report.ok)
         told = capsys.readouterr().out
         assert exhibit.source in told and exhibit.code in told and str(report) in told
+        assert exhibit.differs in told and (not exhibit.price or exhibit.price not in told)
         assert main([*arguments, "--mended"]) == 0
         assert exhibit.mended_source in capsys.readouterr().out
 

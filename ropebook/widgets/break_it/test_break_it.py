@@ -332,6 +332,7 @@ STOPS = {
     "mended": [],
     "both_signs": ["q_sign", "k_sign"],
     "both_idle": ["q_idle", "k_idle"],
+    "both_seats": ["q_seat", "k_seat"],
     "reset": ["q_sign"],
 }
 
@@ -342,6 +343,8 @@ def test_stops_set_their_bugs_and_no_others(on_scratch):
         widget.control(stop).click()
         widget.frames()
         assert [bug for bug in BUGS if widget.control(bug).is_checked()] == bugs
+        if stop == "both_seats":
+            assert widget.page.evaluate(LIT) == []
 
 
 def test_switches_lamps_and_picture_are_in_sight_at_once(on_scratch):

@@ -57,7 +57,13 @@ const WORDS = {
       same: "One vector, as q and as k: a mirror may hide.",
       ones: "Every number is 1: what is exchanged may hide.",
     },
-    stops: { mended: "nothing broken", signs: "both backward", idle: "nobody turns", reset: "as at the start" },
+    stops: {
+      mended: "nothing broken",
+      signs: "both backward",
+      idle: "nobody turns",
+      seats: "wrong pairs, ones",
+      reset: "as at the start",
+    },
     seen: {
       length: { got: "turned", want: "before" },
       zero: { got: "at position 0", want: "before" },
@@ -293,6 +299,7 @@ function build({ words, model, lesson, chooser, buttons, toggles, show, text }) 
     mended: { label: words.stops.mended, ...visit() },
     both_signs: { label: words.stops.signs, ...visit("q_sign", "k_sign") },
     both_idle: { label: words.stops.idle, ...visit("q_idle", "k_idle") },
+    both_seats: { label: words.stops.seats, visit: { ...visit("q_seat", "k_seat").visit, vectors: "ones" } },
     reset: { label: words.stops.reset, reset: true },
   });
   const kinds = ["drawn", "same", "ones"].map((kind) => [kind, words.vectors[kind]]);
