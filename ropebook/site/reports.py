@@ -28,10 +28,10 @@ _COLUMN = re.compile(r" {2}\w+ {2,}|\w+ {2,}| +")
 
 
 def judged(tokens: Iterable[tuple[_TokenType, str]]) -> Iterator[tuple[_TokenType, str]]:
-    """Return tokens of code in which the verdict of each printed report has a token of its own.
+    r"""Return tokens of code in which the verdict of each printed report has a token of its own.
 
     Example:
-        >>> said = [(Generic.Output, "This rotation is right.\\n"), (Generic.Output, "1\\n")]
+        >>> said = [(Generic.Output, "This rotation is right.\n"), (Generic.Output, "1\n")]
         >>> [kind for kind, _ in judged(said)]
         [Token.Generic.Output.Right, Token.Generic.Output]
     """
@@ -42,14 +42,14 @@ def judged(tokens: Iterable[tuple[_TokenType, str]]) -> Iterator[tuple[_TokenTyp
 
 
 def hung(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:
-    """Return lines of HTML in which those of a report say where they go on when they break.
+    r"""Return lines of HTML in which those of a report say where they go on when they break.
 
     Args:
         lines: as `HtmlFormatter.wrap` gets them: whether it is one, and its HTML.
 
     Example:
-        >>> said = ['<span class="go go-Right">This rotation is right.</span>\\n',
-        ...         '<span class="go">  layout  half</span>\\n']
+        >>> said = ['<span class="go go-Right">This rotation is right.</span>\n',
+        ...         '<span class="go">  layout  half</span>\n']
         >>> print(list(hung((1, line) for line in said))[1][1], end="")
         <span class="go" style="--in: 10">  layout  half</span>
     """
