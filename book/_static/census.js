@@ -14,10 +14,12 @@
   const FOLLOWS =
     /^(?:v?\d+|\d+(?:x\d+)?[bmkt]|[ae]\d+b|instruct|chat|base|it|hf|pt|preview|mini|nano|tiny|small|medium|large|xl)$/;
 
-  // Names of checkpoints that begin like one type and are of another.
+  // Names of checkpoints that begin like one type and are of another; whose word that is stands in
+  // tests/browser/test_census_typed.py.
   const OF_ANOTHER = new Map(
     Object.entries({
       commandr: "cohere",
+      commandr7b: "cohere2",
       deepseekr1: "deepseek_v3",
       glm45: "glm4_moe",
       glm45air: "glm4_moe",
@@ -25,6 +27,7 @@
       glm46: "glm4_moe",
       glm47: "glm4_moe",
       glm47flash: "glm4_moe_lite",
+      llama4maverick: "llama4",
       llama4scout: "llama4",
       phi4: "phi3",
     }),
@@ -68,23 +71,11 @@
   Object.assign(document.currentScript, { typed: { FOLLOWS, OF_ANOTHER, squashed, wordsOf, numberOf, isCalled } });
 })();
 
-// Which rows have these words, and what the page shows of it.
+// Which rows have these words.
 (() => {
   "use strict";
 
   const { FOLLOWS, OF_ANOTHER, squashed, wordsOf, numberOf, isCalled } = document.currentScript.typed;
-  const WORDS = {
-    count: (count, all) => `${count} of ${all} model types`,
-    read: (typed, type) =>
-      `“${typed}” is read as ${type}, by its name alone: model_type in the model's config.json decides. ` +
-      "The row is the type's default: base, scaling and layers of one model may be others.",
-    nothing: (typed) =>
-      `Nothing here matches “${typed}”. Try a part of the model_type in the model's config.json, a base such as ` +
-      "500000, half, interleaved, yarn, or no rotation. Or ",
-    paste: "paste the file",
-  };
-
-  // ---- what a row has ---------------------------------------------------------------------------
 
   function factsOf(row) {
     const sentence = row.closest("dd")?.previousElementSibling;
@@ -108,8 +99,7 @@
     };
   }
 
-  const form = document.querySelector(".census-form");
-  const census = form.parentElement; // the section that holds all lists
+  const census = document.getElementById("the-table"); // the section that holds all lists
   const links = [...document.querySelectorAll(".census-picture a")];
   const facts = [...census.querySelectorAll("tbody, li")].map(factsOf);
   // What a part of the picture types, in full: it stands for what is said of its rows.
@@ -181,12 +171,34 @@
     return { shown, type: ofType.length ? read.one.types[0] : null };
   }
 
-  // ---- the page ---------------------------------------------------------------------------------
+  Object.assign(document.currentScript.typed, { census, links, facts, said, found });
+})();
 
+// What the page shows of it.
+(() => {
+  "use strict";
+
+  const { census, links, facts, said, found } = document.currentScript.typed;
+  const WORDS = {
+    count: (count, all) => `${count} of ${all} model types`,
+    read: (typed, type) =>
+      `“${typed}” is read as ${type}, by its name alone: model_type in the model's config.json decides. ` +
+      "The row is the type's default: base, scaling and layers of one model may be others. Or ",
+    nothing: (typed) =>
+      `Nothing here matches “${typed}”. Try a part of the model_type in the model's config.json, a base such as ` +
+      "500000, half, interleaved, yarn, or no rotation. Or ",
+    paste: "paste the file",
+  };
+
+  const form = document.querySelector(".census-form");
   const input = form.querySelector("input");
   const [count, note] = form.querySelectorAll("[role=status] p");
+  const back = form.querySelector("[href='#census-picture']");
   const groups = [...census.querySelectorAll("section, dd")];
   const lines = [...document.querySelectorAll(".page-toc a[href^='#']")]; // of the contents
+
+  /** Say how high the box is: what one is led to stands below it. */
+  const measure = () => form.parentElement.style.setProperty("--census-form", `${form.offsetHeight}px`);
 
   function filter() {
     const typed = input.value.trim();
@@ -203,34 +215,47 @@
     }
     count.textContent = WORDS.count(shown.size, facts.length);
     note.hidden = shown.size > 0 && !type;
-    note.textContent = type ? WORDS.read(typed, type) : WORDS.nothing(typed);
-    if (!type) {
-      const link = document.createElement("a");
-      link.href = "your_model.html";
-      link.textContent = WORDS.paste;
-      note.append(link, ".");
-    }
+    const link = document.createElement("a");
+    link.href = "your_model.html";
+    link.textContent = WORDS.paste;
+    note.replaceChildren(type ? WORDS.read(typed, type) : WORDS.nothing(typed), link, ".");
+    back.hidden = !said.has(typed.toLowerCase());
     for (const link of links) link.toggleAttribute("data-on", link.dataset.typed === typed.toLowerCase());
+    measure();
   }
 
-  // What is left stands where the table begins, above the place to which somebody had scrolled.
+  // What is left stands below the box, wherever somebody had scrolled.
   const lead = () => census.querySelector(".census-top").scrollIntoView();
 
+  // A part is a place of its own: the browser's Back leads to the picture, with what was typed there.
   for (const link of links) {
     link.addEventListener("click", (event) => {
-      input.value = link.dataset.typed ?? "";
-      filter();
-      if (!link.dataset.typed) return; // an address of this page, whose part is there again
       event.preventDefault();
-      lead();
+      const type = link.dataset.typed ?? "";
+      const address = new URL(link.href);
+      if (!type) address.search = "";
+      history.replaceState({ type: input.value, at: scrollY }, "");
+      history.pushState({ type }, "", address);
+      input.value = type;
+      filter();
+      if (type) lead();
+      else document.getElementById(address.hash.slice(1)).scrollIntoView();
     });
   }
+  addEventListener("popstate", ({ state }) => {
+    if (typeof state?.type !== "string") return; // an anchor of this page
+    input.value = state.type;
+    filter();
+    if (state.at === undefined) lead();
+    else scrollTo({ top: state.at, behavior: "instant" }); // what was restored was that of another length
+  });
 
   form.hidden = false;
+  new ResizeObserver(measure).observe(form);
   input.value = new URLSearchParams(location.search).get("type") ?? ""; // as the search hands it over
   input.addEventListener("input", () => {
     filter();
-    if (form.previousElementSibling.getBoundingClientRect().top < form.getBoundingClientRect().top) lead();
+    lead();
   });
   filter();
 })();

@@ -38,14 +38,14 @@
     }
   }
 
-  // What stands above a place grows as it is drawn: until the reader moves, the place stays in sight.
+  // What stands above a place grows as it is drawn: until the reader moves or goes back, the place stays in sight.
   let holding = null;
   function hold(place) {
     holding?.disconnect();
     holding = new ResizeObserver(() => place.scrollIntoView({ behavior: "instant" }));
     holding.observe(document.body);
   }
-  for (const move of ["wheel", "touchmove", "keydown", "pointerdown"]) {
+  for (const move of ["wheel", "touchmove", "keydown", "pointerdown", "popstate"]) {
     window.addEventListener(move, () => holding?.disconnect(), { passive: true });
   }
 

@@ -6,6 +6,7 @@ In the page's Markdown stands `{census} rotating`, and so on for each of its par
 """
 
 import html
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,11 @@ from sphinx.util.docutils import SphinxDirective
 
 from ropebook.census.picture import picture, said_of, still
 from ropebook.census.survey import WITHIN, recorded
-from ropelib.config.model_types import HALF, INTERLEAVED
+from ropelib.config.model_types import HALF, INTERLEAVED, TEXT_TYPES
 
 PAGE = "book/practice/census"
 COLUMNS = ("model type", "pairs", "dimensions", "base", "scaling", "layers")
+_NUMBER = ' class="census-number"'
 
 
 def breakable(name: str) -> str:
@@ -85,7 +87,7 @@ def row(model_type: str, kinds: list[dict[str, Any]]) -> str:
         lines.append(
             f'<tr><th scope="row">{name}</th>'
             + "".join(
-                f'<td data-label="{label}">{cell}</td>'
+                f'<td data-label="{label}"{_NUMBER * (label == "base")}>{cell}</td>'
                 for label, cell in zip(COLUMNS[1:], cells, strict=True)
             )
             + "</tr>"
@@ -96,16 +98,18 @@ def row(model_type: str, kinds: list[dict[str, Any]]) -> str:
 def form() -> str:
     """Return the HTML of the box to type in; the script shows it."""
     return (
-        '<div class="census-top"></div><div class="census-form" hidden>'
+        '<div class="census-form" hidden>'
         '<input type="search" placeholder="A model, a base, half, 64 of, yarn, no rotation"'
         ' aria-label="Filter the census"><div role="status" aria-live="polite"><p></p>'
-        "<p hidden></p></div></div>"
+        '<p hidden></p></div><a href="#census-picture" hidden>Back to the picture</a></div>'
     )
 
 
 def rotating(census: dict[str, Any]) -> str:
     """Return the HTML of the table of what rotates."""
-    head = "".join(f'<th scope="col">{column}</th>' for column in COLUMNS)
+    head = "".join(
+        f'<th scope="col"{_NUMBER * (column == "base")}>{column}</th>' for column in COLUMNS
+    )
     body = "".join(row(name, kinds) for name, kinds in census["rotating"].items())
     return (
         '<div class="census census-table" tabindex="0" role="region" '
@@ -128,10 +132,11 @@ def others(census: dict[str, Any], stand: bool) -> str:
         census: as `survey` returns it.
         stand: whether those of which nothing rotates, or all others.
     """
+    partial = census["partial"]
     said = "".join(
         f"<dt{' data-still' * stand}>{html.escape(sentence, quote=False)}</dt><dd><ul>"
-        + "".join(f"<li>{breakable(name)}{_pairs(name)}</li>" for name in names)
-        + "</ul></dd>"
+        + "".join(f"<li>{breakable(name)}{_known(name, partial)}</li>" for name in names)
+        + f"</ul>{GO_ON if any(_known(name, partial) for name in names) else ''}</dd>"
         for sentence, names in sorted(
             census["others"].items(), key=lambda one: (-len(one[1]), one[0])
         )
@@ -140,17 +145,24 @@ def others(census: dict[str, Any], stand: bool) -> str:
     return f'<dl class="census census-others">{said}</dl>'
 
 
-def _pairs(model_type: str) -> str:
-    """Return the HTML of the pairs of a type whose default file fits no model."""
+def _known(name: str, partial: dict[str, float]) -> str:
+    """Return the HTML of what is known of a type whose default file fits no model."""
+    text = name.split(WITHIN)[-1]
     for layout, types in (("half", HALF), ("interleaved", INTERLEAVED)):
-        if model_type in types:
-            return f'<span class="census-kind"> {layout}</span>'
+        if TEXT_TYPES.get(text, text) in types:
+            share = f", {Fraction(partial[name])} of a head" if name in partial else ""
+            return f'<span class="census-kind"> {layout}{share}</span>'
     return ""
 
 
+GO_ON = '<p>A model\'s own file says the rest: <a href="your_model.html">paste it</a>.</p>'
+"""Where to go on from a type whose default file fits no model."""
+
+
 PARTS = {
-    "picture": picture,
     "form": lambda census: form(),
+    "picture": picture,
+    "top": lambda census: '<div class="census-top"></div>',
     "rotating": rotating,
     "within": within,
     "otherwise": lambda census: others(census, False),
@@ -176,14 +188,14 @@ class CensusPage(SphinxDirective):
     required_arguments = 1
 
     def run(self) -> list[nodes.Node]:
-        """Return the part as raw HTML; who searches for a type is led to the box."""
+        """Return the part as raw HTML; who searches for a type is led to where the lists begin."""
         part = self.arguments[0]
         if part not in PARTS:
             raise self.error(f"census must be followed by one of {', '.join(PARTS)}, got {part}")
         path = Path(self.env.srcdir) / "book/results/census.json"
         self.env.note_dependency(str(path))
         census = recorded(path)
-        found = names(census) if part == "form" else []
+        found = names(census) if part == "top" else []
         return [nodes.raw(text=PARTS[part](census), format="html", names=found)]
 
 

@@ -125,13 +125,14 @@ def picture(census: dict[str, Any]) -> str:
     asked = sum(all(one["where"] for one in kinds) for kinds in types)
     usual = sum(said_of(kinds) == first for kinds in types)
     return (
-        '<figure class="census-picture">'
-        f"{bars[0]}<p>The {len(types)} that rotate, {asked} of them where a key asks for it:</p>"
+        '<figure class="census-picture" id="census-picture">'
+        f"<p>Press a part to see its types.</p>{bars[0]}"
+        f"<p>The {len(types)} that rotate, {asked} of them where a key asks for it:</p>"
         f"{''.join(bars[1:])}"
         "<figcaption>Most model types do not rotate. Of those that do, more than half are in the "
         f"first part of each bar, and {usual} in all five: halves of the whole head, by base "
-        "10,000, unscaled, in every layer. Bars count types, by their default configuration. Press "
-        "a part to see its types.</figcaption></figure>"
+        "10,000, unscaled, in every layer. Bars count types, by their default configuration."
+        "</figcaption></figure>"
     )
 
 

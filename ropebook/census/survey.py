@@ -23,13 +23,14 @@ def survey() -> dict[str, Any]:
         that with the one value without which the type does not rotate ("where"), one list of facts
         for each kind of layer; under "parts" the types that are read by the text
         within, with the text's type; under "others" what is said of all other types, each sentence
-        with its types.
+        with its types; under "partial" the share of a head that turns, by types among these whose
+        default gives it as `partial_rotary_factor`.
     """
     import transformers
     from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
     transformers.utils.logging.set_verbosity_error()
-    rotating, parts, others = {}, {}, {}
+    rotating, parts, others, partial = {}, {}, {}, {}
     for model_type in sorted(CONFIG_MAPPING.keys(), key=str.lower):
         try:
             config = CONFIG_MAPPING[model_type]().to_dict()
@@ -46,6 +47,8 @@ def survey() -> dict[str, Any]:
             inner = named and named[1]
             name = model_type if inner in (None, model_type) else f"{model_type}{WITHIN}{inner}"
             others.setdefault(said, []).append(name)
+            if (share := _partial(config)) is not None:
+                partial[name] = share
             continue
         inner = kinds[0].pop("model_type")
         for kind in kinds[1:]:
@@ -60,7 +63,13 @@ def survey() -> dict[str, Any]:
         "rotating": rotating,
         "parts": parts,
         "others": others,
+        "partial": partial,
     }
+
+
+def _partial(config: dict[str, Any]) -> float | None:
+    text = config.get("text_config") or config
+    return {**text, **(text.get("rope_parameters") or {})}.get("partial_rotary_factor")
 
 
 def _read(config: dict[str, Any]) -> list[dict[str, Any]]:

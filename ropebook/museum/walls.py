@@ -11,6 +11,7 @@ from ropelib.diagnosis import Finding, Report
 
 FORKS = {"kvcache-ai/sglang"}  # their name alone would be taken for what they forked
 FEW = 6  # as many leaves hang from a branch without another question
+FITS = 30  # letters of a line of code that stand side by side on the narrowest phone
 
 
 class Walls:
@@ -203,11 +204,18 @@ def _code(exhibit: Exhibit) -> str:
     lines = []
     mended = exhibit.mended_source.splitlines()
     for before, after in zip(exhibit.source.splitlines(), mended, strict=True):
-        if before == after:
-            lines.append(f"  {_text(before)}")
+        if before != after:
+            lines += [_line("del", f"- {before}"), _line("ins", f"+ {after}")]
         else:
-            lines.append(f"<del>- {_text(before)}</del>\n<ins>+ {_text(after)}</ins>")
+            same = f"  {before}"
+            lines.append(_line("span", same) if len(before) > FITS else _text(same))
     return "\n".join(lines)
+
+
+def _line(tag: str, line: str) -> str:
+    """Return a line that may go on below itself, further in than it begins."""
+    inset = min(len(line) - len(line[2:].lstrip()) - 2, 8)
+    return f'<{tag} style="--in: {inset}">{_text(line)}</{tag}>'
 
 
 def _code_word(code: str) -> str:

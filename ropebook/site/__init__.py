@@ -215,7 +215,11 @@ class CodeFormatter(HtmlFormatter):
     def format_unencoded(self, tokensource, outfile):
         """Write the tokens to a file, those in the text's color as text."""
         plain = ((Text if kind in PLAIN_TOKENS else kind, text) for kind, text in tokensource)
-        super().format_unencoded(plain, outfile)
+        super().format_unencoded(reports.judged(plain), outfile)
+
+    def wrap(self, source):
+        """Frame the lines; what a report says goes on under its own column."""
+        return super().wrap(reports.hung(source))
 
 
 def _write_assets(app, error):

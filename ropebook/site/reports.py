@@ -4,15 +4,62 @@ In Markdown, `{diagnosed} rope.py:rotate` with the file's text as its body; with
 file is not shown, and `:could-not-run:` says that it cannot be checked.
 """
 
+import html
+import re
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import ClassVar
 
 from docutils import nodes
 from docutils.parsers.rst import directives
+from pygments.token import Generic, _TokenType
 from sphinx.util.docutils import SphinxDirective
+
+VERDICTS = {
+    "This rotation is right": Generic.Output.Right,
+    "This rotation is wrong": Generic.Output.Wrong,
+    "This rotation could not be checked": Generic.Output.Unchecked,
+}
+"""How a printed report begins, and the token of that line, a class of the page (book.css)."""
+_COLUMN = re.compile(r" {2}\w+ {2,}|\w+ {2,}| +")
+
+
+def judged(tokens: Iterable[tuple[_TokenType, str]]) -> Iterator[tuple[_TokenType, str]]:
+    r"""Return tokens of code in which the verdict of each printed report has a token of its own.
+
+    Example:
+        >>> said = [(Generic.Output, "This rotation is right.\n"), (Generic.Output, "1\n")]
+        >>> [kind for kind, _ in judged(said)]
+        [Token.Generic.Output.Right, Token.Generic.Output]
+    """
+    for kind, text in tokens:
+        if kind is Generic.Output:
+            kind = next((VERDICTS[head] for head in VERDICTS if text.startswith(head)), kind)
+        yield kind, text
+
+
+def hung(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:
+    r"""Return lines of HTML in which those of a report say where they go on when they break.
+
+    Args:
+        lines: as `HtmlFormatter.wrap` gets them: whether it is one, and its HTML.
+
+    Example:
+        >>> said = ['<span class="go go-Right">This rotation is right.</span>\n',
+        ...         '<span class="go">  layout  half</span>\n']
+        >>> print(list(hung((1, line) for line in said))[1][1], end="")
+        <span class="go" style="--in: 10">  layout  half</span>
+    """
+    report = False
+    for is_line, line in lines:
+        report = 'class="go go-' in line or (report and 'class="go"' in line)
+        column = _COLUMN.match(html.unescape(re.sub(r"<[^>]+>", "", line)))
+        if report and column:
+            line = line.replace('class="go"', f'class="go" style="--in: {column.end()}"', 1)
+        yield is_line, line
 
 
 def diagnosed(name: str, code: str, *, could_not_run: bool = False) -> str:

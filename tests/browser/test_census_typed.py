@@ -1,5 +1,6 @@
 """The census in the browser: filtered by typing, whole again when nothing is typed, on a phone."""
 
+import re
 from urllib.parse import quote
 
 import pytest
@@ -58,8 +59,13 @@ def lone(tmp_path_factory):
     """The census on a page of its own, under a bar, with something to read above it."""
     static = ROOT / "book/_static"
     lists = "".join(
-        f'<section id="types-{i}"><h3>{part}</h3>{PARTS[part](CENSUS)}</section>'
-        for i, part in enumerate(["rotating", "within", "otherwise", "still"])
+        f'<section id="types-{name}"><h3>{part}</h3>{PARTS[part](CENSUS)}</section>'
+        for part, name in {
+            "rotating": "that-rotate",
+            "within": "read-by-their-text",
+            "otherwise": "that-rotate-otherwise",
+            "still": "that-do-not-rotate",
+        }.items()
     )
     colors = "--pst-color-background: #fff; --pst-color-border: #ccc; --pst-color-text-muted: #555"
     path = tmp_path_factory.mktemp("census") / "census.html"
@@ -69,9 +75,11 @@ def lone(tmp_path_factory):
         <style>{palette.css()} :root {{ {colors}; --rope-top: 56px }}
         #bar {{ position: sticky; top: 0; height: 56px; background: #eee }}</style>
         <style>{(static / "census.css").read_text("utf-8")}</style>
-        <div id="bar"></div><main><h1>Who rotates what</h1><p style="height: 600px">To read.</p>
-        {PARTS["picture"](CENSUS)}<section id="the-table"><h2>The table</h2>{PARTS["form"](CENSUS)}
-        {lists}</section></main><script src="{(static / "census.js").as_uri()}"></script></html>""",
+        <div id="bar"></div><main><section><h1>Who rotates what</h1>{PARTS["form"](CENSUS)}
+        <p style="height: 600px">To read.</p>{PARTS["picture"](CENSUS)}
+        <section id="the-table"><h2>The table</h2>{PARTS["top"](CENSUS)}
+        {lists}</section></section></main>
+        <script src="{(static / "census.js").as_uri()}"></script></html>""",
         encoding="utf-8",
     )
     return path.as_uri()
@@ -119,6 +127,33 @@ def test_a_base_that_no_type_has_is_said_to_match_nothing(typed):
     assert typed("31415")[0] == [] and "Nothing here matches “31415”" in typed("31415")[1]
 
 
+HUB = "https://huggingface.co/docs/transformers/model_doc"
+SERVED = "https://docs.vllm.ai/en/latest/models/supported_models"  # by the class that runs it
+# Each name of a checkpoint that does not begin like its type, and whose word that is.
+NAMED = {
+    "Command-R": ("cohere", f"{HUB}/cohere"),
+    "Command-R7B": ("cohere2", f"{HUB}/cohere2"),
+    "DeepSeek-R1": ("deepseek_v3", SERVED),
+    "GLM-4.5": ("glm4_moe", f"{HUB}/glm4_moe"),
+    "GLM-4.5-Air": ("glm4_moe", f"{HUB}/glm4_moe"),
+    "GLM-4.5V": ("glm4v_moe", SERVED),
+    "GLM-4.6": ("glm4_moe", f"{HUB}/glm4_moe"),
+    "GLM-4.7": ("glm4_moe", SERVED),
+    "GLM-4.7-Flash": ("glm4_moe_lite", "https://github.com/huggingface/transformers/pull/43031"),
+    "Llama-4-Maverick": ("llama4", f"{HUB}/llama4"),
+    "Llama-4-Scout": ("llama4", f"{HUB}/llama4"),
+    "Phi-4": ("phi3", SERVED),
+}
+
+
+def test_every_name_that_is_no_type_has_a_source():
+    script = (ROOT / "book/_static/census.js").read_text("utf-8")
+    table = script.partition("const OF_ANOTHER")[2].partition(");")[0]
+    told = {re.sub(r"[^a-z0-9]", "", name.lower()): kind for name, (kind, _) in NAMED.items()}
+    assert dict(re.findall(r'(\w+): "(\w+)"', table)) == told
+    assert all(source.startswith("https://") for _, source in NAMED.values())
+
+
 @pytest.mark.parametrize(
     ("text", "first"),
     [
@@ -133,13 +168,11 @@ def test_a_base_that_no_type_has_is_said_to_match_nothing(typed):
         ("Qwen3-30B-A3B", "qwen3_moe"),
         ("gpt-oss-20b", "gpt_oss"),
         ("GLM-4-9B", "glm4"),
-        ("GLM-4.5", "glm4_moe"),
         ("zai-org/GLM-4.5-Air", "glm4_moe"),
         ("glm 4.6", "glm4_moe"),
-        ("GLM-4.7", "glm4_moe"),
-        ("GLM-4.5V", "glm4v_moe"),
         ("microsoft/Phi-4", "phi3"),
-        ("DeepSeek-R1", "deepseek_v3"),
+        ("Command R 7B", "cohere2"),
+        *[(name, model_type) for name, (model_type, _) in NAMED.items()],
     ],
 )
 def test_a_checkpoint_is_read_as_its_type_and_the_page_says_so(typed, text, first):
@@ -219,10 +252,78 @@ def test_a_part_of_the_picture_shows_its_types(typed, part, which):
     assert 56 < row["y"] and row["y"] + row["height"] < typed.page.viewport_size["height"]
 
 
+def test_a_part_is_a_place_from_which_back_leads_to_the_picture(typed):
+    page, back = typed.page, typed.page.get_by_role("link", name="Back to the picture")
+    typed("llama")
+    assert not back.is_visible()
+    page.locator(".census-picture").scroll_into_view_if_needed()
+    for part in ("half", "scaled"):
+        page.locator(f".census-pieces a[data-said={part}]").click()
+    assert page.url.endswith("?type=scaled%20in%20layers#the-table") and back.is_visible()
+    back.click()
+    in_sight = """() => {
+      const { top } = document.querySelector(".census-picture").getBoundingClientRect();
+      return top > 56 && top < innerHeight / 2;
+    }"""
+    page.wait_for_function(in_sight)
+    assert page.locator(".census-pieces a[data-on]").get_attribute("data-said") == "scaled"
+    for steps, text in ((2, "half"), (1, "llama")):
+        page.evaluate("(steps) => history.go(-steps)", steps)
+        page.wait_for_function("(text) => document.querySelector('input').value === text", arg=text)
+        assert len(page.evaluate(SHOWN)) == len(typed(text)[0])
+
+
+def test_a_part_and_its_words_answer_to_each_other(typed):
+    typed("")
+    part = typed.page.locator(".census-pieces a[data-said=interleaved]")
+    outline = "(node) => getComputedStyle(node).outlineStyle"
+    assert part.evaluate(outline) == "none"
+    words = typed.page.locator(".census-bar li a[data-said=interleaved]")
+    for node in (part, words):
+        node.hover()
+        assert part.evaluate(outline) == "solid"
+        typed.page.mouse.move(0, 0)
+    words.focus()
+    typed.page.keyboard.press("Shift+Tab")
+    typed.page.keyboard.press("Tab")
+    assert part.evaluate(outline) == "solid"
+
+
+def test_names_of_columns_stay_below_the_box(typed):
+    typed("")
+    page = typed.page
+    page.locator("tbody").nth(120).evaluate("(row) => row.scrollIntoView({ block: 'center' })")
+    head, form = (page.locator(name).first.bounding_box() for name in ("thead th", ".census-form"))
+    assert abs(head["y"] - form["y"] - form["height"]) < 2
+    ends = page.locator("td[data-label=base]").evaluate_all(
+        "(cells) => new Set(cells.slice(0, 50).map((cell) => "
+        "getComputedStyle(cell).textAlign + cell.getBoundingClientRect().right)).size"
+    )
+    assert ends == 1, "a base stands under a base, digit under digit"
+
+
+@pytest.mark.parametrize("width", [1280, 768, 701, 700, 620, 340])
+def test_the_table_fits_its_page(chromium, lone, width):
+    context = chromium.new_context(offline=True, viewport={"width": width, "height": 800})
+    page, _ = open_page(context, lone, settle=False)
+    box = page.locator(".census-table")
+    assert box.evaluate("(box) => box.scrollWidth <= box.clientWidth")
+    context.close()
+
+
+def test_what_cannot_be_read_says_what_is_known_and_where_to_go_on(typed):
+    shown, _ = typed("glm4_moe")
+    row = typed.page.locator("li", has=typed.page.get_by_text("glm4_moe", exact=True)).first
+    assert "glm4_moe" in shown and "half, 1/2 of a head" in row.inner_text()
+    link = row.locator("xpath=ancestor::dd").locator("a")
+    assert link.get_attribute("href") == "your_model.html" and link.is_visible()
+
+
 def test_a_list_that_the_picture_leads_to_is_there_whatever_was_typed(typed):
     assert len(typed("half")[0]) < ALL
     typed.page.locator('.census-bar li a[href="#types-that-do-not-rotate"]').click()
     assert len(typed.page.evaluate(SHOWN)) == ALL
+    assert typed.page.url.endswith("census.html#types-that-do-not-rotate")
 
 
 def test_an_address_of_a_part_filters_as_the_page_opens(chromium, lone):
@@ -266,6 +367,7 @@ def test_the_box_stays_in_reach_and_typing_leads_to_what_is_left(chromium, lone,
     context = chromium.new_context(offline=True, viewport=viewport)
     page, _ = open_page(context, lone, settle=False)
     box = page.get_by_label("Filter the census")
+    assert box.bounding_box()["y"] < size[1] / 3, "below the question"
     page.locator("tbody").nth(150).evaluate("(row) => row.scrollIntoView({ block: 'center' })")
     at = box.bounding_box()
     assert 56 <= at["y"] < 90, "below the bar"

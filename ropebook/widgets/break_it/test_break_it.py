@@ -361,6 +361,25 @@ def test_switches_lamps_and_picture_are_in_sight_at_once(on_scratch):
     assert seen["y"] >= -1 and phone.page.evaluate(LIT)[-3:] == ["cache", "by_hand", "reference"]
 
 
+def test_on_a_short_phone_the_lamps_alone_stay_while_a_bug_is_put_in(on_scratch):
+    phone = on_scratch("break_it", (390, 620))
+    phone.control("reread").evaluate("(node) => node.scrollIntoView({ block: 'center' })")
+    lamps = phone.page.locator(".rope-breakit-lamps")
+    assert -1 <= lamps.bounding_box()["y"] and lamps.bounding_box()["height"] < 620 / 4
+    before = phone.page.evaluate(LIT)
+    phone.control("reread").click()
+    phone.frames()
+    lit = phone.page.locator(".rope-breakit-lit").all()
+    assert len(phone.page.evaluate(LIT)) > len(before)
+    seen = "([x, y]) => document.elementFromPoint(x, y)?.closest('.rope-breakit-lamps') !== null"
+    for box in (lamp.bounding_box() for lamp in lit if lamp.bounding_box()):
+        if box["y"] < 200:
+            assert phone.page.evaluate(seen, [box["x"] + 5, box["y"] + 5]), "nothing lies over it"
+    phone.control("q_idle").focus()
+    under = lamps.bounding_box()
+    assert phone.control("q_idle").bounding_box()["y"] >= under["y"] + under["height"] - 1
+
+
 def longest_lessons(page):
     """Put in the bugs of each of these states, and yield after each."""
     for bugs in (["q_sign"], ["k_sign"], ["q_base", "q_sign", "reread"], ["q_idle", "k_idle"]):
