@@ -7,12 +7,12 @@ import importlib.util
 import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from operator import attrgetter
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
-from ropelib.checks import escaped
+from ropelib.checks import escaped, positive
 
 RIGHT, WRONG, COULD_NOT_RUN = 0, 1, 2
 STATUS = {RIGHT: "right", WRONG: "wrong", COULD_NOT_RUN: "could-not-run"}
@@ -126,16 +126,21 @@ def _add_diagnose(commands: argparse._SubParsersAction) -> None:
     )
     command.add_argument("--device", default="cpu", metavar="NAME", help="such as cuda")
     command.add_argument(
-        "--timeout", type=float, default=120.0, metavar="SECONDS", help="for one call; 120"
+        "--timeout",
+        type=float,
+        default=120.0,
+        metavar="SECONDS",
+        help="for one call, or to load it; 120",
     )
     command.add_argument("--json", action="store_true", help="print one JSON object and no words")
-    command.set_defaults(run=_diagnose)
+    command.set_defaults(run=_diagnose, waited_for="rotate")
 
 
 def _diagnose(options: argparse.Namespace) -> int:
     from ropelib.diagnosis import diagnose
     from ropelib.diagnosis.guards import UNMEASURED, giving_up
 
+    positive("timeout", options.timeout)
     if options.layer_type and not options.expected:
         raise ValueError("--layer-type says which layers of --expected, which is missing")
     sys.path.insert(0, "")  # as `python -m` has it: modules of the current folder
@@ -178,7 +183,8 @@ def _give_up(options: argparse.Namespace) -> NoReturn:
     from ropelib.diagnosis.apart import hand_in
 
     sys.stdout = sys.__stdout__
-    _could_not_run(options, f"rotate did not come back for longer than {options.timeout:g} s")
+    reason = f"{options.waited_for} did not come back for longer than {options.timeout:g} s"
+    _could_not_run(options, reason)
     os._exit(hand_in(COULD_NOT_RUN))
 
 
@@ -223,7 +229,7 @@ def _expected(options: argparse.Namespace) -> object:
 
     name = options.expected
     if not os.path.exists(name) and ":" in name:
-        return _load(name)
+        return _limited(options, f"loading {name}", _load, name)
     if options.layer_type is None:
         return name  # a file, one of the gallery, or what is said of one that is not in it
     if not os.path.exists(name):
@@ -235,11 +241,29 @@ def _rotations(name: str, options: argparse.Namespace) -> tuple:
     from ropelib.diagnosis.adapters import seq_first
     from ropelib.diagnosis.forms import adapted
 
-    rotations = adapted(_load(name), options.head_dim, options.max_position)
+    def loaded() -> tuple:
+        return adapted(_load(name), options.head_dim, options.max_position)
+
+    rotations = _limited(options, f"loading {name}", loaded)
     return tuple(map(seq_first, rotations)) if options.seq_first else rotations
 
 
+def _limited(options: argparse.Namespace, what: str, call: Callable[..., Any], *args) -> Any:
+    """Return what a call of strange code returns, which may take as long as one of the rotation."""
+    from ropelib.diagnosis.guards import Overdue, within
+
+    options.waited_for = what
+    try:
+        return within(options.timeout, call, *args)
+    except Overdue as error:
+        raise TimeoutError(f"{what} took longer than {options.timeout:g} s") from error
+    finally:
+        options.waited_for = "rotate"
+
+
 def _load(name: str):
+    from ropelib.diagnosis.guards import Overdue
+
     module_name, _, function = name.rpartition(":")
     if not module_name or not function:
         raise ValueError(
@@ -247,7 +271,7 @@ def _load(name: str):
         )
     try:
         module = _imported(module_name)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, Overdue):
         raise
     except BaseException as error:  # whatever a module does when it is imported, exits included
         raise ImportError(
@@ -257,7 +281,7 @@ def _load(name: str):
         return attrgetter(function)(module)
     except AttributeError as error:
         raise AttributeError(f"module {module_name} has no {function}") from error
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, Overdue):
         raise
     except BaseException as error:  # a module may have code that answers for what it lacks
         raise ImportError(f"{name} cannot be loaded: {type(error).__name__}: {error}") from error

@@ -1,4 +1,4 @@
-"""The rotation as a compiled kernel: one pass over memory, where somebody has asked for it.
+"""The rotation as a compiled kernel, which reads once and writes once, for whoever asks.
 
 `build()` compiles `rotate.cpp`; nothing needs that, and nothing else does it. The kernel computes
 what plain operations compute: halves to the bit, neighbors to one ulp of the length of the pair.

@@ -1,4 +1,4 @@
-// The rotation in one pass over memory; native.py builds it, gives it what fits, and says when.
+// The rotation, which reads once and writes once; native.py builds it, gives it what fits, and says when.
 //
 // Rows lie anywhere, elements of a row beside each other. `out` may be `x`: a row is read whole
 // before it is written. Every path does the same float32 arithmetic, and rounds once.

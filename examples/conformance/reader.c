@@ -11,6 +11,9 @@ static void rotate(double *x, const double *at, const double *freq, double by) {
         *a = first * c - *b * s, *b = first * s + *b * c;
     }
 }
+static int within(double x, double want, double most) {  // half a unit of float32 besides
+    return fabs(x - want) <= most + ldexp(1, ilogb(fmax(fabs(want), 0x1p-126)) - 24);
+}
 static int agree(double *x, const double *want, int heads) {
     int tokens = (int)of[SHAPE][4], all = (int)of[SHAPE][1] * tokens, width = (int)*of[WIDTH];
     for (int j = 0; j < all * heads; j++, x += width, want += width) {
@@ -19,10 +22,10 @@ static int agree(double *x, const double *want, int heads) {
         rotate(x, places, of[FREQ], *of[BY]);
         for (int i = 0; i < pairs; i++) {
             int a = half ? i : 2 * i, b = half ? i + pairs : a + 1, k = token * pairs + i;
-            double c = *of[BY] * cos(places[i] * of[FREQ][i]), s = *of[BY] * sin(places[i] * of[FREQ][i]);
+            double angle = places[i] * of[FREQ][i], c = *of[BY] * cos(angle), s = *of[BY] * sin(angle);
             if (!(hypot(c - of[COS][k], s - of[SIN][k]) < 2e-8)) return 0;
-            double loose = 1e-6 + BETWEEN + fmin(ANGLES * fabs(places[i] * of[FREQ][i]), 1.0 / 16);
-            if (!(hypot(x[a] - want[a], x[b] - want[b]) <= loose * hypot(want[a], want[b]))) return 0;
+            double most = (0x1p-22 + BETWEEN + fmin(ANGLES * fabs(angle), 1.0 / 16)) * hypot(want[a], want[b]);
+            if (!within(x[a], want[a], most) || !within(x[b], want[b], most)) return 0;
         }
         for (int i = 2 * pairs; i < width; i++) if (x[i] != want[i]) return 0;
     }

@@ -2,7 +2,6 @@
 import { readFileSync } from "node:fs";
 
 const [ANGLES, BETWEEN] = [0, 0]; // exact; float32 angles: 2 ** -19, 0; bfloat16: 2 ** -19, 0.02
-
 const seats = (i, pairs, layout) => (layout === "half" ? [i, i + pairs] : [2 * i, 2 * i + 1]);
 
 /** Put your own here: x, a head's vector, is turned in place; pair i stands at position at[i]. */
@@ -14,6 +13,9 @@ function rotate(x, at, invFreq, by, layout) {
   }
 }
 
+// Half a unit in the last place of a number in float32.
+const halfUnit = (x) => 2 ** (Math.floor(Math.log2(Math.max(Math.abs(x), 2 ** -126))) - 24);
+
 /** Whether a vector of a token, turned, is what it should be, and the token's tables too. */
 function isRight(spec, vector, want, row, token) {
   const { inv_freq: invFreq, attention_factor: by, layout } = spec;
@@ -24,8 +26,9 @@ function isRight(spec, vector, want, row, token) {
     const [cos, sin] = [Math.cos, Math.sin].map((of) => by * of(position * invFreq[i]));
     const [a, b] = seats(i, at.length, layout);
     const tables = Math.hypot(cos - spec.cos[row][token][i], sin - spec.sin[row][token][i]);
-    const loose = 1e-6 + BETWEEN + Math.min(ANGLES * Math.abs(position * invFreq[i]), 1 / 16);
-    return tables < 2e-8 && Math.hypot(x[a] - want[a], x[b] - want[b]) <= loose * Math.hypot(want[a], want[b]);
+    const loose = 2 ** -22 + BETWEEN + Math.min(ANGLES * Math.abs(position * invFreq[i]), 1 / 16);
+    const most = loose * Math.hypot(want[a], want[b]);
+    return tables < 2e-8 && [a, b].every((j) => Math.abs(x[j] - want[j]) <= most + halfUnit(want[j]));
   });
   return turned && x.every((value, i) => i < 2 * at.length || value === want[i]);
 }

@@ -30,9 +30,10 @@ for case in cases:
     for key in ("q", "k"):
         want, (a, b) = np.array(case[f"{key}_rotated"]), case["seats"]
         off, allowed = rotate(np.float32(case[key]), at, case) - want, np.zeros_like(want)
-        loose = 1e-6 + BETWEEN + np.minimum(ANGLES * abs(at * case["inv_freq"]), 1 / 16)[:, None]
+        loose = 2**-22 + BETWEEN + np.minimum(ANGLES * abs(at * case["inv_freq"]), 1 / 16)[:, None]
+        half_units = np.ldexp(0.5, np.frexp(np.maximum(abs(want), 2**-126))[1] - 24)  # of float32
         allowed[..., a] = allowed[..., b] = loose * np.hypot(want[..., a], want[..., b])
-        good &= (abs(off) <= allowed).all()
+        good &= (abs(off) <= allowed + half_units * (allowed > 0)).all()
     wrong += [] if good else [case["name"]]
 print(f"{len(cases) - len(wrong)} of {len(cases)} right", *wrong, sep="\n")
 sys.exit(bool(wrong) or not cases)

@@ -100,7 +100,17 @@ KEYS = {
     "sliding_window_pattern": "pattern",
     "_sliding_window_pattern": "pattern",
     "sliding_window": "any",
+    "mlp_layer_types": "any",
+    "first_k_dense_replace": "any",
+    "prefix_dense_sliding_window_pattern": "any",
     "original_rope": "any",
+}
+
+# Of those that are "any" above: what `layers.py` asks where it reads them, for a few types alone.
+DENSE = {
+    "mlp_layer_types": "names",
+    "first_k_dense_replace": "count_or_zero",
+    "prefix_dense_sliding_window_pattern": "count",
 }
 
 # Where neither a file nor its model type says.
@@ -110,6 +120,8 @@ DEFAULTS = {
     "no_rope_layer_interval": 4,
     "cross_attention_layers": [3, 8, 13, 18, 23, 28, 33, 38],
     "global_attn_every_n_layers": 3,
+    "first_k_dense_replace": 0,
+    "prefix_dense_sliding_window_pattern": 1,
 }
 
 SHARE = "partial_rotary_factor"
@@ -222,6 +234,7 @@ MODEL_TYPES = {
     "names_attention": sorted(model_types.NAMES_ATTENTION),
     "sliding_only": sorted(model_types.ROTATES_SLIDING_ONLY),
     "sliding_only_always": ["cohere2", "cohere2_moe", "flint"],  # of those, window or not
+    "dense_first": sorted(model_types.ROTATES_DENSE),
     "crossing": ["mllama_text_model"],  # some of its layers look at an image, and do not rotate
     "counted_back": sorted(model_types.COUNTED_BACK),
     "patterns": model_types.SLIDING_WINDOW_PATTERNS,
@@ -267,6 +280,7 @@ def table() -> dict[str, Any]:
         "smallest": SMALLEST,
         "rules": RULES,
         "keys": KEYS,
+        "dense": DENSE,
         "defaults": DEFAULTS,
         "spellings": SPELLINGS,
         "read_by": READ_BY,

@@ -1,6 +1,9 @@
 """Which layers rotate."""
 
-from ropelib.config.keys import MODEL_TYPES, READ_BY, SPELLINGS, WITHOUT_ATTENTION
+from typing import Any
+
+from ropelib.config.keys import DENSE, MODEL_TYPES, READ_BY, SPELLINGS, WITHOUT_ATTENTION
+from ropelib.config.rules import checked
 from ropelib.config.values import Values
 
 
@@ -24,7 +27,7 @@ def rotating_layers(
     if num_layers is None:
         return None
     kinds = _kinds(values, num_layers)
-    switches = _switches(values, num_layers)
+    switches, dense = _switches(values, num_layers), _dense(values, num_layers)
     sliding_only = values.belongs("sliding_only")
     if sliding_only and not values.belongs("sliding_only_always"):
         sliding_only = values.text.get("sliding_window", "unsaid") is not None
@@ -37,7 +40,7 @@ def rotating_layers(
         for i, kind in enumerate(kinds or [None] * num_layers)
         if switches[i]
         and kind not in WITHOUT_ATTENTION
-        and (kind == "sliding_attention" or not sliding_only)
+        and (kind == "sliding_attention" or dense[i] or not sliding_only)
         and layer_type in (None, kind)
         and not (kind in entries and entries[kind] is None)
     )
@@ -65,7 +68,14 @@ def _kinds(values: Values, num_layers: int) -> list[str] | None:
         return None
     if isinstance(pattern, str):
         return [_window(pattern[i % len(pattern)] == "L") for i in range(num_layers)]
-    return [_window((i + 1) % pattern) for i in range(num_layers)]
+    if not values.belongs("dense_first"):
+        return [_window((i + 1) % pattern) for i in range(num_layers)]
+    first = _of_dense(values, "first_k_dense_replace")
+    among = _of_dense(values, "prefix_dense_sliding_window_pattern")
+    return [
+        _window((i + 1) % among if i < first else (i - first + 1) % pattern)
+        for i in range(num_layers)
+    ]
 
 
 def _switches(values: Values, num_layers: int) -> list[bool]:
@@ -87,6 +97,24 @@ def _switches(values: Values, num_layers: int) -> list[bool]:
         return [switch == 1 for switch in listed]
     every = values.or_default("no_rope_layer_interval")
     return [(i + 1) % every != 0 for i in range(num_layers)]
+
+
+def _dense(values: Values, num_layers: int) -> list[bool]:
+    """Return which layers rotate because they have no experts, whatever their window."""
+    if not values.belongs("dense_first"):
+        return [False] * num_layers
+    if _of_dense(values, "prefix_dense_sliding_window_pattern") != 1:
+        return [False] * num_layers
+    if values.text.get("mlp_layer_types") is not None:
+        listed = _of_dense(values, "mlp_layer_types")
+        _for_each_layer("mlp_layer_types", listed, num_layers)
+        return [kind == "dense" for kind in listed]
+    first = _of_dense(values, "first_k_dense_replace")
+    return [i < first for i in range(num_layers)]
+
+
+def _of_dense(values: Values, key: str) -> Any:
+    return checked(key, values.or_default(key), DENSE[key])
 
 
 def _for_each_layer(key: str, values: list, num_layers: int) -> list:

@@ -11,7 +11,7 @@ INTERLEAVED = frozenset(
     axk1 axk2 bailing_hybrid blt_global_transformer blt_local_decoder blt_local_encoder
     blt_patcher chatglm codegen cohere cohere2 cohere2_moe deepseek_v2 deepseek_v3 deepseek_v32
     ernie4_5 ernie4_5_moe ernie4_5_vl_moe_text glm glm4 glm4_moe_lite glm4v_text glm_moe_dsa
-    glm_ocr_text gptj helium llama4_text longcat_flash mistral4 mistral_large4_text moonshine
+    glm_ocr_text gptj helium llama4_text longcat_flash mistral4 moonshine
     moonshine_streaming openai_privacy_filter pe_audio_encoder pe_audio_video_encoder
     pe_video_encoder roformer youtu
     """.split()
@@ -77,6 +77,7 @@ UNSUPPORTED = {
     "inkling2_text": "it does not rotate; a learned bias for each distance orders its tokens",
     "inkling_text": "it does not rotate; a learned bias for each distance orders its tokens",
     "kimi_linear": "none of its layers rotates",
+    "mistral_large4_text": "its frequencies are learned, and stand in its weights as alpha",
     "musicflamingo": "it rotates by time in seconds",
     "nanochat": "it rotates clockwise",
     "qwen2_5_omni_dit": "its first head alone rotates, by pairs of neighbors",
@@ -206,7 +207,7 @@ SCALED_BY_DEFAULT = frozenset(
     """
     apertus beam cohere_compass_text cwm diffusion_gemma_text embedding_gemma2_text gemma4_text
     gemma4_unified_text gpt_oss higgs_audio_v2 laguna lfm3 mellum mimo_v2_flash ministral3
-    mistral4 mistral_large4_text neomme openai_privacy_filter step3p5 t5gemma2_decoder ultrabert
+    mistral4 neomme openai_privacy_filter step3p5 t5gemma2_decoder ultrabert
     zaya
     """.split()
 )
@@ -374,7 +375,7 @@ HYBRIDS = frozenset(
 NAMES_ATTENTION = frozenset({"bamba"})
 
 # Where `no_rope_layers` lists a 1 for every layer that rotates, and defaults to all but each 4th.
-HAS_NO_ROPE_LAYERS = frozenset("llama4_text mistral_large4_text smollm3".split())
+HAS_NO_ROPE_LAYERS = frozenset("llama4_text smollm3".split())
 
 # Whose every 4th layer, counted from the last one back, does not rotate, unless a file says else.
 COUNTED_BACK = frozenset("muse_glimmer_text muse_spark_text".split())
@@ -384,9 +385,15 @@ ROTATES_SLIDING_ONLY = frozenset(
     "afmoe cohere2 cohere2_moe exaone4 exaone_moe flint kolibri1".split()
 )
 
+# Of these, whose layers without experts rotate as well, window or not, where
+# `prefix_dense_sliding_window_pattern` is 1, as it is by default. `mlp_layer_types` says which they
+# are, or else `first_k_dense_replace` how many; the pattern of windows begins behind them.
+ROTATES_DENSE = frozenset({"cohere2_moe"})
+
 # Every n-th layer is global where `layer_types` is missing.
 SLIDING_WINDOW_PATTERNS = {
     "cohere2": 4,
+    "cohere2_moe": 4,
     "exaone4": 4,
     "exaone_moe": 4,
     "gemma3_text": 6,
@@ -397,6 +404,6 @@ SLIDING_WINDOW_PATTERNS = {
 SCALES_SOFTMAX = frozenset(
     """
     axk1 axk2 bailing_hybrid deepseek_v2 deepseek_v3 deepseek_v32 glm4_moe_lite glm_moe_dsa hy_v4
-    longcat_flash minicpm3 mistral4 mistral_large4_text youtu
+    longcat_flash minicpm3 mistral4 youtu
     """.split()
 )

@@ -6,7 +6,7 @@ from typing import Any
 
 LAYOUTS = ("half", "interleaved")
 # Whose code rotates so: all of a head, and a part of it.
-_MODEL_TYPES = {"half": ("llama", "phi3"), "interleaved": ("cohere", "glm")}
+_MODEL_TYPES = {"half": ("llama", "stablelm"), "interleaved": ("cohere", "glm")}
 _HEAD_DIM = 16
 _TRAINED = 4096
 
@@ -21,6 +21,7 @@ _LONGROPE = {"rope_type": "longrope"} | _BASE | _STRETCHED
 _SHORT_FACTOR = [1.0, 1.0, 1.05, 1.1, 1.25, 1.5, 1.75, 2.0]
 _LONG_FACTOR = [1.0, 1.5, 2.0, 4.0, 8.0, 16.0, 24.0, 32.0]
 _DYNAMIC = {"rope_type": "dynamic", "factor": 2.0} | _BASE
+_NTK_ALPHA = {"rope_type": "dynamic", "alpha": 1000.0} | _BASE
 _LLAMA3 = {
     "rope_type": "llama3",
     "rope_theta": 500_000.0,
@@ -53,7 +54,7 @@ _ROPES = {
         | {"factor": 8.0},
         _BEYOND,
     ),
-    "ntk-alpha": ({"rope_type": "dynamic", "alpha": 1000.0} | _BASE, _BEYOND),
+    "ntk-alpha": (_NTK_ALPHA, _BEYOND),
 }
 
 # (head_dim, share of it that rotates), and positions: the wide ones have few.
@@ -236,8 +237,12 @@ def _config(layout: str, rope: dict, head_dim: int = _HEAD_DIM) -> dict[str, Any
         pairs = head_dim // 4 if partial else head_dim // 2
         lists = {"short_factor": _SHORT_FACTOR[:pairs], "long_factor": _LONG_FACTOR[:pairs]}
         rope = rope | lists
+    model_type = _MODEL_TYPES[layout][partial]
+    if rope["rope_type"] == "dynamic" and "alpha" in rope and layout == "half" and not partial:
+        # Nobody else's code computes it, and whoever else's is given a factor computes another.
+        model_type, rope = "hunyuan_v1_dense", rope | {"factor": 1.0}
     return {
-        "model_type": _MODEL_TYPES[layout][partial],
+        "model_type": model_type,
         "head_dim": head_dim,
         # By which "dynamic" stretches; the others have a trained length of their own.
         "max_position_embeddings": _TRAINED if rope["rope_type"] == "dynamic" else 32768,

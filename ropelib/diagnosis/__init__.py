@@ -148,10 +148,10 @@ def diagnose(
 
     Convention:
         Right means: the score of a rotated q and k depends on their distance alone, position 0 is
-        left alone up to a constant factor, and every way to call the rotation that was tried
-        agrees: rows of a batch, far ones too, many heads and tokens, single ones, positions in any
-        order, bfloat16, autocast, train and eval mode, another order in memory, and the way back of
-        training.
+        left alone up to a constant factor and an order of dimensions, and every way to call the
+        rotation that was tried agrees: rows of a batch, far ones too, many heads and tokens, single
+        ones, positions in any order, bfloat16, autocast, train and eval mode, another order in
+        memory, and the way back of training.
 
     Example:
         >>> from ropelib import apply_rotary, cos_sin, inv_freq

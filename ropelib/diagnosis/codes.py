@@ -215,10 +215,9 @@ UNMEASURED = ("call-raises", "call-hangs", "shape-not-kept", "not-finite", "devi
 """Codes of a rotation that could not be measured at all."""
 
 _GROUPS = {
-    "It cannot be measured": "call-raises call-hangs shape-not-kept not-finite device-not-kept "
-    "not-deterministic",
-    "No rotation at all": "adds-a-vector not-linear does-not-rotate norm-not-kept "
-    "factor-changes-midway not-pairwise",
+    "It cannot be measured": "call-raises call-hangs shape-not-kept not-finite device-not-kept",
+    "No rotation at all": "not-deterministic adds-a-vector not-linear does-not-rotate "
+    "norm-not-kept factor-changes-midway not-pairwise",
     "Pairs, their sine and cosine": "minus-sign-missing half-angles-on-interleaved-pairs "
     "interleaved-angles-on-half-pairs angles-differ-within-pairs tables-half-width "
     "last-pair-not-rotated sin-and-cos-swapped sine-is-zero sine-partly-zero rest-not-kept "
@@ -234,14 +233,16 @@ _GROUPS = {
     "positions-in-tf32 angles-in-bfloat16 angles-in-float16 table-grown-by-the-last-token "
     "table-grown-by-the-first-row far-rows-wrong",
     "Heads and widths": "heads-differ heads-mixed rotates-by-head takes-sequence-first "
-    "grouped-queries-wrong wrong-at-other-widths",
+    "grouped-queries-wrong keys-repeated-out-of-order wrong-at-other-widths",
     "Rows of a batch": "batch-rows-share-positions batch-rows-mixed packed-rows-wrong "
     "one-token-rows-wrong row-of-one-ignored batch-taken-for-tokens many-rows-wrong",
     "From call to call": "decode-restarts-at-zero decode-off-by-one decode-forgets-the-prompt "
-    "decode-differs cached-keys-keep-old-frequencies frequencies-stay-grown tables-stay-rounded "
-    "tables-of-an-earlier-call result-overwritten position-ids-overwritten",
+    "decode-differs short-steps-wrong late-steps-wrong decay-centered-per-call "
+    "scaled-in-the-prefill-alone cached-keys-keep-old-frequencies frequencies-stay-grown "
+    "tables-stay-rounded tables-of-an-earlier-call result-overwritten position-ids-overwritten",
     "Fast paths and large calls": "half-precision-differs large-values-changed strides-ignored "
     "strided-ids-misread tokens-mixed square-tables-transposed crowded-call-differs",
+    "What surrounds a call": "wrong-under-autocast int32-positions-misread train-and-eval-differ",
     "Training": "gradient-rotates-forward gradient-wrong gradient-wrong-far "
     "gradient-of-another-call gradient-overwrites-its-input training-forward-differs",
     "q beside k": "q-not-rotated k-not-rotated q-rotated-twice k-rotated-twice "

@@ -35,7 +35,7 @@ def every_position(m: Measured) -> Finding | None:
     scores = (x[1:] * x[:-1]).sum(-1) / (x[0] ** 2).sum()
     jumps = scores.diff().abs() > 0.02 + 1e-6 * m.limit
     if bool(jumps.any()):
-        first = int(jumps.nonzero()[0]) + 2
+        first = _stranger(x, int(jumps.nonzero()[0]))
         return wrong(
             "single-positions-wrong",
             f"Around position {first} a vector is turned otherwise than neighbors tell, and not "
@@ -45,6 +45,17 @@ def every_position(m: Measured) -> Finding | None:
             jumps=int(jumps.sum()),
             largest=float(scores.diff().abs().max()),
         )
+
+
+def _stranger(x: Tensor, first: int) -> int:
+    """Return which of three positions from `first` on is the one that its neighbors do not know.
+
+    Its two scores with them are far from what others have, and theirs, over its head, is not.
+    """
+    near, over = ((x[n:] * x[:-n]).sum(-1) for n in (1, 2))
+    near, over = ((scores - scores.median()).abs() for scores in (near, over))
+    some = range(max(first, 1), min(first + 3, len(x) - 1))
+    return max(some, key=lambda p: float(near[p - 1] + near[p] - over[p - 1]))
 
 
 def half_precision(m: Measured) -> Finding | None:

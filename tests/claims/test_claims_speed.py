@@ -270,6 +270,15 @@ def test_usual_code_writes_four_and_a_half_times_its_input():
     assert written(lambda: (q.clone(), k.clone())) == q.nbytes + k.nbytes
 
 
+def test_turning_is_few_operations_and_much_writing():
+    """Of a layer's attention as the page of questions has it, with as many key heads as query's."""
+    width, tokens = 4096, 2048
+    turning = 2 * 3 * width  # of a token: q and k, three operations for each number
+    attention = 4 * 2 * width**2 + 2 * 2 * tokens * width  # four projections; scores and mixing
+    assert round(attention / turning, -2) == 6800
+    test_usual_code_writes_four_and_a_half_times_its_input()
+
+
 def test_a_pair_is_six_operations_and_a_number_three():
     a, b, c, s = sympy.symbols("a b c s")
     counted = sum(sympy.count_ops(turned) for turned in (a * c - b * s, a * s + b * c))

@@ -2,7 +2,7 @@
 
 import json
 import random
-from itertools import cycle
+from itertools import combinations, cycle, product
 
 from ropelib.config import keys, model_types
 from ropelib.config.gallery import GALLERY
@@ -186,6 +186,22 @@ def ways_of_a_few():
                     yield config
 
 
+def layers_without_experts():
+    """Which layers of Cohere's mixture rotate, by keys that no other type's reader asks."""
+    values = {
+        "mlp_layer_types": [["dense"], ["dense", "sparse"] * 2, [3] * 4, {}, None],
+        "first_k_dense_replace": [0, 1, 2.0, 9, -1, 0.5, True, None],
+        "prefix_dense_sliding_window_pattern": [1, 2, 3.0, 0, "1", None],
+        "sliding_window_pattern": [2, "LG", None],
+        "layer_types": [["sliding_attention", "full_attention"] * 2, None],
+        "sliding_window": [None, 512],
+    }
+    for model_type in ("cohere2_moe", "cohere2", "llama"):
+        for (key, some), (other, more) in combinations(values.items(), 2):
+            for value, another in product(some, more):
+                yield plain(model_type, **{key: value, other: another})
+
+
 def several_changes(count, seed=20261122):
     """Configurations with several keys changed at once."""
     chance = random.Random(seed)
@@ -256,6 +272,8 @@ def texts_that_matter():
     for model in GALLERY.values():
         yield json.dumps(model.config)
     for config in ways_of_a_few():
+        yield json.dumps(config)
+    for config in layers_without_experts():
         yield json.dumps(config)
     for config in parts_within():
         yield json.dumps(config)

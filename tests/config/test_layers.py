@@ -78,6 +78,52 @@ def test_other_switches_of_layers():
     assert RopeConfig.from_hf(unknown).rotating_layers is None
 
 
+DENSE = [
+    {},
+    {"first_k_dense_replace": 1},
+    {"first_k_dense_replace": 3},
+    {"first_k_dense_replace": 3, "sliding_window_pattern": 3},
+    {"first_k_dense_replace": 3, "prefix_dense_sliding_window_pattern": 2},
+    {"mlp_layer_types": ["sparse", "dense", "sparse", "dense", *["sparse"] * 6]},
+]
+
+
+@pytest.mark.parametrize("said", DENSE)
+@pytest.mark.parametrize("written_by_transformers", [True, False])
+def test_layers_without_experts_rotate_as_in_the_code_of_cohere(
+    said, written_by_transformers, monkeypatch
+):
+    from transformers.models.cohere2_moe import modeling_cohere2_moe as cohere
+
+    sizes = {"hidden_size": 16, "num_attention_heads": 2, "head_dim": 8, "num_hidden_layers": 10}
+    theirs, config = [], CONFIG_MAPPING["cohere2_moe"](**sizes, **said)
+    x, table = torch.randn(1, 3, 16), torch.ones(1, 3, 8)
+    for i in range(10):
+        seen = []
+        monkeypatch.setattr(
+            cohere, "apply_rotary_pos_emb", lambda q, k, *rest, seen=seen: seen.append(1) or (q, k)
+        )
+        cohere.Cohere2MoeAttention(config, i)(x, (table, table), None)
+        theirs += [i] * len(seen)
+    file = config.to_dict() if written_by_transformers else sizes | said
+    ours = RopeConfig.from_hf(file | {"model_type": "cohere2_moe", "rope_theta": 1e4})
+    assert ours.rotating_layers == tuple(theirs)
+    assert 0 < len(theirs) < 10
+
+
+def test_what_says_which_layers_have_experts_is_checked_where_it_is_read():
+    file = LLAMA | {"model_type": "cohere2_moe"}
+    for key, value, said in (
+        ("mlp_layer_types", ["dense"], "must have num_hidden_layers = 32 entries, got 1"),
+        ("mlp_layer_types", "dense", "must be a list, got 'dense'"),
+        ("first_k_dense_replace", -1, "must be at least 0, got -1"),
+        ("prefix_dense_sliding_window_pattern", 0, "must be positive, got 0"),
+    ):
+        with pytest.raises((TypeError, ValueError), match=f"{key} {said}"):
+            RopeConfig.from_hf(file | {key: value})
+        assert RopeConfig.from_hf(LLAMA | {key: value}).rotating_layers == tuple(range(32))
+
+
 def test_layer_type_where_there_is_one_rotation():
     with pytest.raises(ValueError, match="layer_type must be left out for this model, got 'x'"):
         RopeConfig.from_hf(LLAMA, "x")

@@ -98,6 +98,30 @@ def test_functions_that_rotate_otherwise_have_no_layout():
     assert measured_layout(lambda x, cos, sin: x) is None
 
 
+LEARNED = {"mistral_large4_text"}
+LACKS_A_BASE = {"cohere_compass_text"}  # by default: no tables can be made
+
+
+@pytest.mark.parametrize("model_type", sorted(LEARNED | KNOWN & set(TYPES) - LACKS_A_BASE))
+def test_no_frequencies_that_are_read_are_those_of_the_weights(model_type):
+    """What of a type's tables is in its weights; ESM's `inv_freq` is the one that the file says."""
+    learned = set()
+    config = default_of(model_type)
+    for module in modules_of(model_of(CONFIG_MAPPING[model_type])):
+        for name, found in rotations_in(module).items():
+            for rotary in found.rotaries if name in ("", type(config).__name__) else ():
+                if hasattr(rotary, "compute_default_rope_parameters"):
+                    learned |= rotary(config).state_dict().keys() - {"inv_freq"}
+    assert learned == ({"alpha"} if model_type in LEARNED else set())
+
+
+def test_a_file_whose_model_learned_its_frequencies_is_refused():
+    for model_type in ("mistral_large4_text", "mistral_large4"):
+        config = CONFIG_MAPPING[model_type]()
+        with pytest.raises(ValueError, match=r"its frequencies are learned, .* in its weights"):
+            RopeConfig.from_hf(config.to_dict())
+
+
 @pytest.mark.parametrize("name", ["wav2vec2_bert", "wav2vec2_conformer"])
 def test_speech_models_rotate_halves(name):
     module = __import__(f"transformers.models.{name}.modeling_{name}", fromlist=["x"])

@@ -1,5 +1,6 @@
 """The vectors against what others compute: transformers, and the operator of ONNX."""
 
+import re
 import warnings
 from importlib import import_module
 from types import SimpleNamespace
@@ -7,6 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
+from toc import ROOT
 
 from ropelib import apply_rotary, cos_sin, inv_freq, reference
 from ropelib.conformance import check
@@ -97,6 +99,48 @@ def test_transformers_arrives_at_the_same(vectors):
     assert report.ok, report
     assert not report.of("not supported") and report.of("exact")
     assert len(report.of("float32 angles")) > len(vectors["cases"]) / 2
+
+
+# Whose config no model type of transformers computes; the page names them.
+NOBODYS = {
+    *("axial-half", "axial-interleaved"),
+    *("ntk-alpha-half-partial", "ntk-alpha-interleaved", "ntk-alpha-interleaved-partial"),
+}
+
+
+def test_a_config_is_what_its_model_type_computes_in_transformers(vectors):
+    """Its own class takes it, and the module that makes its tables has the frequencies."""
+    pytest.importorskip("transformers")
+    from transformers.models.auto.configuration_auto import CONFIG_MAPPING
+    from transformers.utils import logging
+
+    logging.set_verbosity_error()
+    named = set()
+    for case in vectors["cases"]:
+        values = dict(case["config"])
+        model_type = values.pop("model_type", None)
+        if model_type is None or case["name"] in NOBODYS:
+            named.add(case["name"])
+            continue
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            config = CONFIG_MAPPING[model_type](**values)
+        module = import_module(type(config).__module__.replace("configuration_", "modeling_"))
+        (rotary, *_) = (
+            member
+            for name, member in sorted(vars(module).items())
+            if name.endswith("RotaryEmbedding") and "Vision" not in name
+        )
+        tables = rotary(config)
+        last = torch.tensor([[case["seq_len"] - 1]])  # by which some choose their frequencies
+        tables(torch.zeros(1), last.expand(len(case["position_ids"]), 1, 1).squeeze(0))
+        expected = torch.tensor(case["inv_freq"])
+        torch.testing.assert_close(tables.inv_freq, expected, rtol=2**-19, atol=0)
+        assert tables.attention_scaling == pytest.approx(case["attention_factor"], rel=1e-7)
+    assert named == NOBODYS
+    page = (ROOT / "book/library/conformance.md").read_text("utf-8")
+    (row,) = (line for line in page.splitlines() if line.startswith("| `config`"))
+    assert set(re.findall(r"`([a-z]+-[a-z-]+)`", row)) == NOBODYS
 
 
 # ONNX

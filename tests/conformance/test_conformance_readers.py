@@ -160,6 +160,26 @@ def test_a_reader_allows_what_the_grade_allows_that_it_is_set_to(name, written, 
     assert status == 0 and f"{count} of {count} right" in said
 
 
+# Where a reader's own rotation has cosine and sine, and the same a little too long.
+TOO_LONG = {
+    "reader.py": ("(t.astype(np.float32)", "((t * {by}).astype(np.float32)"),
+    "reader.c": ("*a = first", "c *= {by}, s *= {by}, *a = first"),
+    "reader.mjs": ("(of) => by * of(at[i]", "(of) => {by} * by * of(at[i]"),
+}
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_a_reader_calls_exact_what_the_page_does(name, written, tmp_path):
+    """Pairs too long by more than half a unit and 2^-22 are not, in any case; by a tenth, all."""
+    text, (old, new) = (EXAMPLES / name).read_text("ascii"), TOO_LONG[name]
+    assert text.count(old) == 1
+    count = len(written.vectors["cases"])
+    for by, right in (("1.0000006", 0), ("1.00000003", count)):
+        (tmp_path / name).write_text(text.replace(old, new.format(by=by)), "ascii")
+        status, said = made(tmp_path / name, tmp_path)(written.folder)
+        assert status == (right == 0) and f"{right} of {count} right" in said
+
+
 def test_no_case_at_all_is_not_right(reader, tmp_path):
     (tmp_path / "vectors.json").write_text('{"format":1,"generator":1,"cases":[]}', "ascii")
     (tmp_path / "vectors.txt").write_text("format 1 1\ngenerator 1 1\n", "ascii")

@@ -1,6 +1,7 @@
 """`python -m ropelib`: what it prints, and its exit status."""
 
 import json
+import signal
 import subprocess
 import sys
 from types import SimpleNamespace
@@ -129,6 +130,7 @@ def test_decoding_can_be_another_function(run):
         (["rotations:right", "--head-dim", "1"], "head_dim must be at least 2, got 1"),
         (["rotations:right", "--head-dim", "1000000"], "head_dim must be at most 1024"),
         (["rotations:right", "--max-position", "1" + "0" * 12], "max_position must be at most"),
+        (["rotations:right", "--timeout", "-1"], "timeout must be positive, got -1"),
         (["rotations:out_of_memory"], "MemoryError: no memory for \\x1b[31mthis"),
         (["math:\x1b[31mx"], "module math has no \\x1b[31mx"),
         (["rotations:right", "--layer-type", "sliding_attention"], "--expected, which is missing"),
@@ -217,6 +219,32 @@ def test_json_is_one_object_whatever_happens(run, folder, name, status, exits, c
         assert len(told["report"]["inv_freq"]) == 32 and told["report"]["head_dim"] == 64
     if name == "chatty":
         assert "torch.Size" in result.stderr
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no alarm to set here")
+@pytest.mark.parametrize(
+    ("source", "asked"),
+    [
+        ("while True: pass", ["endless:rotate"]),
+        ("while True: pass", ["endless:rotate", "--json"]),
+        ("def __getattr__(name):\n    while True: pass", ["endless:rotate"]),
+        ("while True: pass", ["rotations:right", "--expected", "endless:rotate"]),
+        ("while True: pass", ["rotations:right", "--decode", "endless:rotate"]),
+    ],
+)
+def test_loading_may_take_as_long_as_a_call(run, folder, source, asked):
+    (folder / "endless.py").write_text(source)
+    try:
+        result = run("diagnose", *asked, "--timeout", "3")
+    finally:
+        sys.modules.pop("endless", None)
+    said = "loading endless:rotate took longer than 3 s"
+    assert result.returncode == 2
+    if "--json" in asked:
+        told = json.loads(result.stdout)
+        assert (told["status"], told["error"], told["report"]) == ("could-not-run", said, None)
+    else:
+        assert result.stdout == "" and f"  why       {said}\n" in result.stderr
 
 
 def test_it_is_compared_with_a_model_by_name_and_with_another_implementation(run):

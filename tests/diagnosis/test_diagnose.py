@@ -1,6 +1,7 @@
 """What `diagnose` refuses, and that its report is data."""
 
 import math
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -8,6 +9,7 @@ from exhibits import plain
 
 from ropelib import RotaryEmbedding
 from ropelib.diagnosis import Finding, Report, diagnose
+from ropelib.diagnosis.paths import every_position
 
 
 @pytest.mark.parametrize(
@@ -171,6 +173,18 @@ def test_bugs_of_several_ways_to_call_stand_side_by_side():
 
 
 # The report is data
+
+
+@pytest.mark.parametrize("position", [33, 300, 5000, 8189, 8190])
+@pytest.mark.parametrize("taken_for", [-1, 1, -2, 2, -20, 0])
+def test_a_single_position_that_is_wrong_is_the_one_that_is_named(position, taken_for):
+    ids = torch.arange(8192)
+    ids[position] = position + taken_for if taken_for else 0
+    x = torch.randn(64, generator=torch.Generator().manual_seed(0))
+    full = plain(x.expand(1, 1, 8192, 64), ids)
+    found = every_position(SimpleNamespace(full=full, limit=8192))
+    assert (found.code, found.since) == ("single-positions-wrong", position)
+    assert f"Around position {position} " in found.sentence
 
 
 def test_reports_are_values():

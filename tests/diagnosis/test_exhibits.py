@@ -13,6 +13,7 @@ from exhibits import EXHIBITS, PLAIN, YARN_FACTOR, plain, yarn
 from ropelib import diagnosis
 from ropelib.diagnosis import diagnose
 from ropelib.diagnosis.codes import CODES, grouped, markdown
+from ropelib.diagnosis.guards import UNMEASURED
 
 RIGHT = [e for e in EXHIBITS if e.code is None]
 
@@ -289,6 +290,9 @@ def test_a_heading_has_bugs_or_notes_and_each_code_stands_under_one(monkeypatch)
     for codes in grouped().values():
         assert len({CODES[code].severity for code in codes}) == 1
     assert "\n\n### Positions\n\n| wrong |" in markdown()
+    # The command line calls these, and no others, "could not be checked".
+    assert grouped()["It cannot be measured"] == list(UNMEASURED)
+    assert all("gradient" in code or "training" in code for code in grouped()["Training"])
     for severity, beside in (("wrong", "off-by-one"), ("note", "partial")):  # one more of each
         more = {}
         for code, one in CODES.items():

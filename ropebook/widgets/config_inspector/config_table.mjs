@@ -37,6 +37,11 @@ export const table = {
     ...{ layer_types: "names", no_rope_layers: "switches", no_rope_layer_interval: "count" },
     cross_attention_layers: "indices",
     ...{ sliding_window_pattern: "pattern", sliding_window: "any", per_layer_config: "mapping" },
+    ...{ mlp_layer_types: "any", first_k_dense_replace: "any", prefix_dense_sliding_window_pattern: "any" },
+  },
+  dense: {
+    ...{ mlp_layer_types: "names", first_k_dense_replace: "count_or_zero" },
+    prefix_dense_sliding_window_pattern: "count",
   },
   defaults: {
     rope_theta: 10000,
@@ -44,6 +49,7 @@ export const table = {
     no_rope_layer_interval: 4,
     global_attn_every_n_layers: 3,
     cross_attention_layers: [1],
+    ...{ first_k_dense_replace: 0, prefix_dense_sliding_window_pattern: 1 },
   },
   spellings: {
     ...{ hidden_size: ["hidden_size"], num_attention_heads: ["num_attention_heads"], base: ["rope_theta"] },
@@ -84,15 +90,16 @@ export const table = {
   not_of_the_tables: { finetuned: "says how the model was trained" },
   model_types: {
     ...{
-      interleaved: ["deepseek_v3", "cohere2", "chatglm"],
+      interleaved: ["deepseek_v3", "cohere2", "cohere2_moe", "chatglm"],
       half: ["llama", "gemma3_text", "smollm3", "gpt_oss", "zamba2", "muse", "hybrid", "bamba", "m3"],
     },
     ...{ unsupported: { nanochat: "it rotates clockwise" }, without_rotation: ["bert"] },
     ...{ text_types: { two_towers: "llama" }, needs: { zamba2: ["use_mem_rope", true] } },
     ...{ counted_back: ["muse"], crossing: ["mllama"], double_heads: ["zamba2"] },
     ...{ scaled_by_default: ["gpt_oss"], bases: {}, two_bases: { gemma3_text: [1e6, 1e4] }, shares: {} },
-    ...{ rotary_dims: {}, head_dims: {}, global_head_dims: {}, sliding_only: ["cohere2"] },
-    ...{ sliding_only_always: ["cohere2"], patterns: { cohere2: 4 }, softmax: ["deepseek_v3"] },
+    ...{ rotary_dims: {}, head_dims: {}, global_head_dims: {}, sliding_only: ["cohere2", "cohere2_moe"] },
+    ...{ sliding_only_always: ["cohere2", "cohere2_moe"], dense_first: ["cohere2_moe"] },
+    ...{ patterns: { cohere2: 4, cohere2_moe: 4 }, softmax: ["deepseek_v3"] },
     ...{ one_base_scaled: [], half_a_head: ["chatglm"], alternating: [] },
     ...{ hybrids: ["hybrid"], names_attention: ["bamba"], ignores_rotary_dim: ["m3"] },
   },

@@ -1,4 +1,4 @@
-import { given, refuse } from "./rules.js";
+import { checked, given, refuse } from "./rules.js";
 
 // Which layers rotate, as ropelib/config/layers.py reads it.
 
@@ -9,7 +9,8 @@ function forEachLayer(key, values, total) {
   return values;
 }
 
-function kindsOfLayers({ text, table, is, orDefault, lookUp, assume }, total) {
+function kindsOfLayers(values, total) {
+  const { text, table, is, orDefault, lookUp, assume } = values;
   const each = (kind) => Array.from({ length: total }, (_, i) => kind(i));
   const listed = table.spellings.layer_types.find((key) => given(text[key]));
   if (listed) return forEachLayer(listed, text[listed], total);
@@ -18,11 +19,29 @@ function kindsOfLayers({ text, table, is, orDefault, lookUp, assume }, total) {
   const indices = !given(named) && is("names_attention") && assume("attn_layer_indices", "none") ? [] : named;
   if (given(indices)) return each((i) => (indices.includes(i) ? "attention" : "mamba"));
   if (is("alternating")) return each((i) => kindOf(i % orDefault("global_attn_every_n_layers")));
-  const [first, second] = table.spellings.sliding_window_pattern;
-  const pattern = text[first] ?? text[second] ?? lookUp("patterns");
+  const [plain, underlined] = table.spellings.sliding_window_pattern;
+  const pattern = text[plain] ?? text[underlined] ?? lookUp("patterns");
   if (!given(pattern)) return null;
   if (typeof pattern === "string") return each((i) => kindOf(pattern[i % pattern.length] === "L"));
-  return each((i) => kindOf((i + 1) % pattern));
+  if (!is("dense_first")) return each((i) => kindOf((i + 1) % pattern));
+  const first = ofDense(values, "first_k_dense_replace");
+  const among = ofDense(values, "prefix_dense_sliding_window_pattern");
+  return each((i) => kindOf(i < first ? (i + 1) % among : (i - first + 1) % pattern));
+}
+
+const ofDense = ({ table, orDefault }, key) => checked(key, orDefault(key), table.dense[key], table);
+
+// Which layers rotate because they have no experts, whatever their window.
+function denseLayers(values, total) {
+  const { text, is } = values;
+  if (!is("dense_first") || ofDense(values, "prefix_dense_sliding_window_pattern") !== 1)
+    return Array(total).fill(false);
+  if (given(text.mlp_layer_types)) {
+    const listed = ofDense(values, "mlp_layer_types");
+    return forEachLayer("mlp_layer_types", listed, total).map((kind) => kind === "dense");
+  }
+  const first = ofDense(values, "first_k_dense_replace");
+  return Array.from({ length: total }, (_, i) => i < first);
 }
 
 // Which layers rotate by `no_rope_layers`; the name misleads: a 1 is a layer that rotates.
@@ -43,13 +62,14 @@ export function layersOf(values, entries, layerType) {
   const total = spelled("num_hidden_layers");
   if (!given(total)) return { total, rotating: null, still: null };
   const [kinds, on] = [kindsOfLayers(values, total), switches(values, total)];
+  const dense = denseLayers(values, total);
   const slidingOnly = is("sliding_only_always") || (is("sliding_only") && text.sliding_window !== null);
   if (!kinds && (slidingOnly || layerType !== null)) refuse("missingLayers", { key: "layer_types" });
   if (!kinds && is("hybrids")) return { total, rotating: null, still: null }; // its file does not tell
   const turns = (i) =>
     on[i] &&
     !table.without_attention.includes(kinds?.[i]) &&
-    (!slidingOnly || kinds[i] === "sliding_attention") &&
+    (!slidingOnly || dense[i] || kinds[i] === "sliding_attention") &&
     entries.get(kinds?.[i]) !== null;
   const all = Array.from({ length: total }, (_, i) => i);
   const rotating = all.filter((i) => turns(i) && (layerType === null || kinds[i] === layerType));

@@ -28,3 +28,18 @@ test("a hybrid that lists no kinds does not tell; a model that names its attenti
   assert.deepEqual([bamba.spec.layers.rotating, bamba.notes.map(({ key }) => key)], [[], ["attn_layer_indices"]]);
   assert.deepEqual(read({ model_type: "bamba", attn_layer_indices: [1] }).spec.layers.rotating, [1]);
 });
+
+test("layers without experts rotate, and the pattern of windows begins behind them", () => {
+  const rotating = (changes) => read({ model_type: "cohere2_moe", ...changes }).spec.layers.rotating;
+  const first = { first_k_dense_replace: 2, num_hidden_layers: 7 };
+  assert.deepEqual(rotating({}), [0, 1, 2]);
+  assert.deepEqual(rotating(first), [0, 1, 2, 3, 4, 6]);
+  assert.deepEqual(rotating({ ...first, prefix_dense_sliding_window_pattern: 2 }), [0, 2, 3, 4, 6]);
+  const listed = { mlp_layer_types: ["sparse", "sparse", "sparse", "dense"] };
+  assert.deepEqual(rotating(listed), [0, 1, 2, 3]);
+  assert.deepEqual(rotating({ ...listed, prefix_dense_sliding_window_pattern: 4 }), [0, 1, 2]);
+  // Other types have such keys as well, of any kind: nobody reads them.
+  assert.deepEqual(read({ mlp_layer_types: 3, first_k_dense_replace: "x" }).spec.layers.rotating, [0, 1, 2, 3]);
+  const [short] = read({ model_type: "cohere2_moe", mlp_layer_types: ["dense"] }).problems;
+  assert.deepEqual([short.code, short.key, short.wanted], ["layers", "mlp_layer_types", 4]);
+});
