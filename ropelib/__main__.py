@@ -147,7 +147,7 @@ def _diagnose(options: argparse.Namespace) -> int:
             head_dim=options.head_dim,
             axes=options.axes,
             max_position=options.max_position,
-            decode=options.decode and _rotations(options.decode, options)[-1],
+            decode=options.decode and _step(options.decode, options),
             expected=options.expected and _expected(options),
             device=options.device,
             timeout=options.timeout,
@@ -232,11 +232,16 @@ def _expected(options: argparse.Namespace) -> object:
 
 
 def _rotations(name: str, options: argparse.Namespace) -> tuple:
-    from ropelib.diagnosis.adapters import seq_first
     from ropelib.diagnosis.forms import adapted
 
-    rotations = adapted(_load(name), options.head_dim, options.max_position)
-    return tuple(map(seq_first, rotations)) if options.seq_first else rotations
+    return adapted(_load(name), options.head_dim, options.max_position, options.seq_first)
+
+
+def _step(name: str, options: argparse.Namespace):
+    from ropelib.diagnosis.forms import adapted, as_a_step
+
+    step = as_a_step(_load(name))
+    return adapted(step, options.head_dim, options.max_position, options.seq_first)[-1]
 
 
 def _load(name: str):
