@@ -152,7 +152,7 @@ def _diagnose(options: argparse.Namespace) -> int:
             head_dim=options.head_dim,
             axes=options.axes,
             max_position=options.max_position,
-            decode=options.decode and _rotations(options.decode, options)[-1],
+            decode=options.decode and _step(options.decode, options),
             expected=options.expected and _expected(options),
             device=options.device,
             timeout=options.timeout,
@@ -238,14 +238,20 @@ def _expected(options: argparse.Namespace) -> object:
 
 
 def _rotations(name: str, options: argparse.Namespace) -> tuple:
-    from ropelib.diagnosis.adapters import seq_first
+    return _limited(options, f"loading {name}", _loaded, name, options)
+
+
+def _step(name: str, options: argparse.Namespace) -> Any:
+    from ropelib.diagnosis.forms import as_a_step
+
+    return _limited(options, f"loading {name}", _loaded, name, options, as_a_step)[-1]
+
+
+def _loaded(name: str, options: argparse.Namespace, form: Callable = lambda found: found) -> tuple:
     from ropelib.diagnosis.forms import adapted
 
-    def loaded() -> tuple:
-        return adapted(_load(name), options.head_dim, options.max_position)
-
-    rotations = _limited(options, f"loading {name}", loaded)
-    return tuple(map(seq_first, rotations)) if options.seq_first else rotations
+    found = form(_load(name))
+    return adapted(found, options.head_dim, options.max_position, options.seq_first)
 
 
 def _limited(options: argparse.Namespace, what: str, call: Callable[..., Any], *args) -> Any:

@@ -21,18 +21,12 @@ from ropelib.diagnosis.adapters import from_counting, from_module, from_tables, 
 from ropelib.diagnosis.calls import CALLS
 from ropelib.diagnosis.causes import CAUSES, SHAPELESS
 from ropelib.diagnosis.circumstances import judged_in_eval, surroundings
-from ropelib.diagnosis.expectation import Expectation, is_a_rotation
-from ropelib.diagnosis.forms import (
-    adapted,
-    as_its_form_asks,
-    from_course,
-    from_freqs_cis,
-    from_offset,
-    from_operator,
-)
+from ropelib.diagnosis.expectation import SUSPECT, Expectation, is_a_rotation
+from ropelib.diagnosis.forms import adapted, as_a_step, as_its_form_asks, from_course, from_offset
 from ropelib.diagnosis.guards import LONGEST, Exit, Unmeasured, finding_of
+from ropelib.diagnosis.handed import from_freqs_cis, from_operator
 from ropelib.diagnosis.isolated import differs_in_a_crowd
-from ropelib.diagnosis.measured import Measured
+from ropelib.diagnosis.measured import FEWEST, Measured
 from ropelib.diagnosis.models import from_transformers
 from ropelib.diagnosis.notes import NOTES
 from ropelib.diagnosis.pair import joint_report
@@ -120,7 +114,7 @@ def diagnose(
             agree, as in text, then each axis is moved alone, and then places are tried where the
             axes differ: far ones, rows, single tokens, grids, half precision, the way back.
         max_position: positions below it are probed, 62 of 8192 by every basis vector and all by
-            one, or as many as the rotation takes, 32 to 2 ** 20; bfloat16 loses positions from 257
+            one, or as many as the rotation takes, 12 to 2 ** 20; bfloat16 loses positions from 257
             on, TF32 from 2049 on.
         device: where the vectors lie.
         timeout: seconds that one call of the rotation may take, None for any number. Python code
@@ -168,7 +162,7 @@ def diagnose(
         >>> diagnose(lambda x, position_ids: rotate(x, position_ids.bfloat16().float())).codes
         ('positions-in-bfloat16',)
     """
-    checks.integer("max_position", max_position, 32, MOST_POSITIONS)
+    checks.integer("max_position", max_position, FEWEST, MOST_POSITIONS)
     if head_dim is not None:
         checks.integer("head_dim", head_dim, 2, MOST_DIMS)
     if timeout is not None:
@@ -193,7 +187,8 @@ def diagnose(
 
     try:
         probes = measurable(rotate, "rotate")
-        if expected is None:
+        guessed = expected is None
+        if guessed:
             expected = getattr(probes[0].rotate, "meant", None)
         other = None
         if is_a_rotation(expected):
@@ -203,13 +198,13 @@ def diagnose(
         expectation = Expectation.of(expected, inv_freq, attention_factor, layout, other, axes)
         if decode is not None:
             head_dim = probes[0].head_dim
-            decode = measurable(decode, "decode")[-1]
+            decode = measurable(as_a_step(decode), "decode")[-1]
             decode.name = "decode"
         report = _examine(probes, decode, max_position, expectation)
         if "not-deterministic" in report.codes:
             again = partial(_examine, probes, decode, max_position, expectation)
             return judged_in_eval(probes, again) or report
-        return as_its_form_asks(report, probes[0].rotate)
+        return as_its_form_asks(report, probes[0].rotate, guessed)
     except (Exit, Unmeasured) as error:
         return Report(probes[0].head_dim, findings=(finding_of(error),))
 
@@ -260,7 +255,11 @@ def _examine(
                 finding = takes_seq_first(finding.evidence)
             return Report(probe.head_dim, findings=(_in_k(finding, probe),))
         measured.append(Measured(probe, max_position, decode if probe is probes[-1] else None))
-        reports.append(_report(measured[-1], expectation))
+        report = _report(measured[-1], expectation)
+        if report.codes == ("heads-differ",) and _may_take_heads_for_tokens(probe, max_position):
+            evidence = report.findings[0].evidence
+            report = Report(probe.head_dim, findings=(_in_k(takes_seq_first(evidence), probe),))
+        reports.append(report)
     if len(reports) == 1:
         return reports[0]
     return joint_report(reports, measured)
@@ -276,6 +275,12 @@ def _width_of_the_part(probe: Probe, max_position: int) -> int | None:
         if not set(report.codes) & SHAPELESS and not report.codes[:1] == ("tables-half-width",):
             return width
     return None
+
+
+def _may_take_heads_for_tokens(probe: Probe, max_position: int) -> bool:
+    """Say so of what counts tokens itself, along an axis of any length: no call breaks."""
+    counts = any(getattr(probe.rotate, name, False) for name in ("runs_only", "counts_itself"))
+    return counts and _is_right_seq_first(probe, max_position)
 
 
 def _is_right_seq_first(probe: Probe, max_position: int) -> bool:
@@ -295,6 +300,9 @@ def _report(m: Measured, expectation: Expectation) -> Report:
     if finding and finding.code == "does-not-rotate" and expectation.nothing_turns(m):
         still = note("nothing-turns", "Nothing turns, as expected: a layer without positions.")
         return Report(m.head_dim, positions=m.limit, probed=len(m.far.positions), findings=(still,))
+    if finding and finding.code in SUSPECT and expectation.inv_freq is None:
+        meant = f"{finding.sentence} Are they meant? Then say so: inv_freq= or expected=."
+        finding = replace(finding, sentence=meant)
     described = finding is None or finding.code not in SHAPELESS
     wrong = [finding] if finding else []
     if described and not wrong:

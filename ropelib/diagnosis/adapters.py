@@ -1,14 +1,17 @@
 """What goes in: rotations made from functions of other shapes."""
 
+import contextlib
 from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor
 
-from ropelib.diagnosis.probes import Rotate
+from ropelib.diagnosis.probes import Rotate, signature_of
 from ropelib.diagnosis.tensors import random
 
 _MOST_NUMBERS = 2**24  # of a call that is made longer than it need be
+BOTH = (("q", "k"), ("query", "key"), ("xq", "xk"), ("queries", "keys"))
+SEQ_FIRST = "of_sequence_first"  # how what an adapter has made is made anew of the other order
 
 
 def from_tables(apply: Callable, tables: Callable) -> tuple[Rotate, Rotate]:
@@ -60,7 +63,7 @@ def from_module(module: Callable) -> tuple[Rotate, Rotate]:
         inputs = [x, other_times * other]
         return tuple(module(*(inputs if index == 0 else inputs[::-1]), position_ids))[index]
 
-    return tuple(
+    rotations = tuple(
         keep(
             lambda x, position_ids, other_heads=None, other_times=1, i=index: rotate(
                 i, x, position_ids, other_heads, other_times
@@ -69,6 +72,10 @@ def from_module(module: Callable) -> tuple[Rotate, Rotate]:
         )
         for index in (0, 1)
     )
+    other = getattr(module, SEQ_FIRST, lambda: _transposed(module, 2))
+    for i, rotation in enumerate(rotations):
+        setattr(rotation, SEQ_FIRST, lambda i=i: from_module(other())[i])
+    return rotations
 
 
 def from_counting(rotate: Callable) -> Callable:
@@ -117,6 +124,7 @@ def from_counting(rotate: Callable) -> Callable:
         return _joined([at([x[b : b + 1] for x in tensors], row) for b, row in rows], 0)
 
     rotate_at.counts_itself = True
+    setattr(rotate_at, SEQ_FIRST, lambda: from_counting(seq_first(rotate)))
     return keep(rotate_at, rotate)
 
 
@@ -126,11 +134,14 @@ def _joined(parts: Sequence, dim: int) -> Tensor | tuple[Tensor, ...]:
     return tuple(torch.cat(part, dim) for part in zip(*parts, strict=True))
 
 
-def seq_first(rotate: Rotate) -> Rotate:
+def seq_first(rotate: Callable | Sequence[Callable]) -> Callable | tuple[Callable, ...]:
     """Make a rotation from one that takes x as `(batch, seq_len, num_heads, head_dim)`.
 
+    It takes what the other took: `(x, position_ids)`, `(q, k, position_ids)`, `(x, start_pos)`, x
+    alone, or what an adapter of this module has made, a pair of rotations too.
+
     Args:
-        rotate: `rotate(x, position_ids)` in that order of axes, as torchtune and Meta have it.
+        rotate: in that order of axes, as torchtune and Meta have it.
 
     Returns:
         The same for `(batch, num_heads, seq_len, head_dim)`.
@@ -142,13 +153,60 @@ def seq_first(rotate: Rotate) -> Rotate:
         torch.Size([1, 5, 3, 64])
         torch.Size([1, 3, 5, 64])
     """
+    if isinstance(rotate, (tuple, list)):
+        return tuple(map(seq_first, rotate))
+    if (other := getattr(rotate, SEQ_FIRST, None)) is not None:
+        return other()
+    return _transposed(rotate, 2 if takes_both(rotate) else 1)
 
-    def rotate_transposed(x: Tensor, position_ids: Tensor) -> Tensor:
-        rotated = rotate(x.transpose(1, 2), position_ids)
-        return rotated.transpose(1, 2) if isinstance(rotated, Tensor) else rotated
 
+def _transposed(rotate: Callable, count: int) -> Callable:
+    """Transpose the first `count` arguments, and what comes back."""
+
+    def rotate_transposed(*given: object, **options) -> object:
+        vectors, rest = given[:count], given[count:]
+        across = [x.transpose(1, 2) for x in vectors]
+        try:
+            rotated = rotate(*across, *rest, **options)
+        except Exception:  # whatever it raises that wants x contiguous
+            if not all(x.is_contiguous() for x in vectors):
+                raise  # that order of memory is not ours
+            rotated = rotate(*(x.contiguous() for x in across), *rest, **options)
+        if isinstance(rotated, (tuple, list)):
+            return tuple(map(_across, rotated))
+        return _across(rotated)
+
+    with contextlib.suppress(TypeError, ValueError):  # it tells none
+        rotate_transposed.__signature__ = signature_of(rotate)
     rotate_transposed.is_seq_first = True
     return keep(rotate_transposed, rotate)
+
+
+def _across(rotated: object) -> object:
+    return rotated.transpose(1, 2) if isinstance(rotated, Tensor) and rotated.dim() > 2 else rotated
+
+
+def takes_both(rotate: Callable) -> bool:
+    """Say whether the first two arguments are named as q and k are.
+
+    Example:
+        >>> takes_both(lambda xq, xk, freqs_cis: (xq, xk))
+        True
+    """
+    return names_of(rotate)[:2] in BOTH
+
+
+def names_of(rotate: object) -> tuple[str, ...]:
+    """Return the names of the arguments, none where they cannot be told.
+
+    Example:
+        >>> names_of(lambda x, position_ids: x)
+        ('x', 'position_ids')
+    """
+    try:
+        return tuple(signature_of(rotate).parameters)
+    except (TypeError, ValueError):
+        return ()
 
 
 def keep(rotation: Rotate, made_from: object) -> Rotate:
@@ -159,7 +217,7 @@ def keep(rotation: Rotate, made_from: object) -> Rotate:
         >>> keep(lambda x, position_ids: x, RotaryEmbedding(128, layout="half")).head_dim
         128
     """
-    for name in ("head_dim", "meant", "counts_itself", "runs_only"):
+    for name in ("head_dim", "meant", "counts_itself", "runs_only", "is_seq_first", "way", "dim"):
         if (value := getattr(made_from, name, None)) is not None:
             setattr(rotation, name, value)
     return rotation

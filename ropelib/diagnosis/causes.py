@@ -14,7 +14,7 @@ from ropelib.diagnosis.probes import heads_beside, keeps_by_length
 from ropelib.diagnosis.report import PAIRS_OF, Finding, wrong
 from ropelib.diagnosis.resting import rest_is_not_kept
 from ropelib.diagnosis.series import beyond_sense, counted_late, unfilled
-from ropelib.diagnosis.several_axes import axes_disagree, axes_summed, axis_ignored
+from ropelib.diagnosis.several_axes import axes_disagree, axes_summed, axis_ignored, origin
 from ropelib.diagnosis.tensors import SAME, gap, random, spread, wrap
 
 
@@ -243,7 +243,7 @@ def _position_0_lost(m: Measured) -> Finding | None:
 
 def _shifted(m: Measured) -> Finding | None:
     start, speeds = m.start[: m.num_pairs], m.speeds[: m.num_pairs]
-    if start.abs().max() < 1e-4:
+    if start.abs().max() < 1e-4 or origin(m) is not None:
         return None
     if finding := _position_0_lost(m):
         return finding
@@ -264,8 +264,8 @@ def _shifted(m: Measured) -> Finding | None:
     return wrong(
         code,
         f"Position 0 is turned as position {shift:.6g} should be, and so on: every position is "
-        f"shifted by {shift:+.6g}. Keys cached by any other code, and a k or a decode step that is "
-        "not shifted, do not fit.",
+        f"shifted by {shift:+.6g}. Scores of this rotation with itself are right; keys cached by "
+        "any other code, and a k or a decode step that is not shifted, do not fit.",
         "positions counted from 1, or the length after the new token taken as its position",
         since=0,
         shift=shift,
@@ -365,17 +365,21 @@ def last_pair_still(pairs: int, slowest: float) -> Finding:
 
 
 def _inverted_ramp(m: Measured) -> Finding | None:
-    if m.fit.jump is not None and m.fit.jump < 1 - 1e-3 and m.fit.factor > 1 + 1e-3:
-        return inverted_blend(1 / m.fit.jump, m.fit.split)
+    fit = m.fit
+    if fit.jump is not None and fit.jump < 1 - 1e-3 and fit.factor > 1 + 1e-3:
+        return inverted_blend(fit.factor, fit.split, fit.factor * fit.jump)
 
 
-def inverted_blend(factor: float, split: tuple[int, int] | None = None) -> Finding:
-    """Return the finding: fast pairs are divided by `factor`, the first of `split` at that."""
+def inverted_blend(
+    factor: float, split: tuple[int, int] | None = None, slow: float = 1.0
+) -> Finding:
+    """Return the finding: fast pairs, the first of `split`, are divided by more than slow ones."""
     pairs = f"the fastest {split[0]} pairs are" if split else "fast pairs are"
+    alone = "are left alone" if abs(slow - 1) < 1e-3 else f"by {slow:.6g}"
     return wrong(
         "inverted-ramp",
         f"The blend of YaRN is upside down: {pairs} divided by {factor:.6g} and slow "
-        "ones are left alone, where fast ones should stay and slow ones be divided.",
+        f"ones {alone}, where fast ones should stay and slow ones be divided.",
         "the ramp where 1 - ramp is meant, or the two frequencies swapped in the blend",
         factor=factor,
     )

@@ -116,6 +116,11 @@ _NOTES = {
         "a table of fixed length",
         "Make it as long as the longest text.",
     ),
+    "few-positions": (
+        "Fewer than 32 positions were tried.",
+        "a short table, as that of the sides of an image, or max_position=",
+        "What goes wrong later is not seen: give a longer table where there may be more.",
+    ),
     "tables-in-low-precision": (
         "cos and sin are coarse even for float32 vectors.",
         "tables kept in bfloat16",
@@ -140,6 +145,11 @@ _NOTES = {
         "x itself is overwritten.",
         "an operation in place",
         "Meant in kernels; clone x where it is used again.",
+    ),
+    "called-as": (
+        "It is called in another way than its form usually is.",
+        "heads or the sequence first, tables of another shape, under one name",
+        "Right where callers do so too; a lambda x, position_ids: says it itself.",
     ),
     "rows-refused": (
         "position_ids of shape (batch, seq_len) are refused.",
@@ -181,6 +191,11 @@ _NOTES = {
         "In train mode results are random.",
         "positions drawn at random, or dropout",
         "Right where it is meant; judge it in eval mode.",
+    ),
+    "centered": (
+        "Places are counted from the middle of an image, or from another origin.",
+        "coordinates from -1 to 1, as DINOv3 has them",
+        "Right where q and k both do so, as scores depend on distances.",
     ),
     "several-axes": (
         "Each pair follows one axis of several.",
@@ -259,13 +274,13 @@ _GROUPS = {
     "attention-factor-missing attention-factor-not-as-expected",
     "Notes on pairs": "clockwise mixed-directions output-permuted unusual-pairs "
     "fast-pairs-stand-still slow-pairs-stand-still trailing-dimensions middle-dimensions partial "
-    "takes-the-rotated-part several-axes axes-mixed xpos",
+    "takes-the-rotated-part several-axes axes-mixed centered xpos",
     "Notes on frequencies": "frequencies-of-the-whole-head linearly-scaled slowest-pairs-first "
     "not-geometric attention-factor frequencies-depend-on-length long-calls-not-tried "
     "tables-in-low-precision angles-in-float32",
-    "Notes on what it takes and returns": "table-ends dtype-changed bfloat16-refused "
-    "changes-its-input rows-refused contiguous-positions-only counts-itself strides-refused "
-    "grouped-queries-refused no-gradient",
+    "Notes on what it takes and returns": "called-as table-ends few-positions dtype-changed "
+    "bfloat16-refused changes-its-input rows-refused contiguous-positions-only counts-itself "
+    "strides-refused grouped-queries-refused no-gradient",
 }
 
 

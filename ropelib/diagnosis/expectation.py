@@ -48,7 +48,7 @@ class Expectation:
     inv_freq: Tensor | None = None
     attention_factor: float | None = None
     layout: str | None = None
-    direction: int = 1
+    direction: int | None = 1  # None for either
     other: Measured | None = None
     axis_of_pairs: tuple[int, ...] | None = None
     at_length: Meant | None = None
@@ -75,6 +75,7 @@ class Expectation:
                 factor = factor if attention_factor is None else attention_factor
                 at_length = meant_at(getattr(expected, "inv_freq", None), factor)
             direction = meant.pop("direction")
+            direction = None if getattr(expected, "either_direction", False) else direction
             values = {name: meant[name] if v is None else v for name, v in values.items()}
         if values["layout"] is not None:
             checks.layout("layout", values["layout"])
@@ -155,7 +156,7 @@ class Expectation:
         )
 
     def _of_direction(self, m: Measured) -> Finding | None:
-        if self.inv_freq is None or m.direction in (None, self.direction):
+        if self.inv_freq is None or self.direction is None or m.direction in (None, self.direction):
             return None
         ways = {1: "counterclockwise", -1: "clockwise"}
         return wrong(

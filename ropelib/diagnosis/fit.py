@@ -56,7 +56,7 @@ class Fit:
             return cls()
         slope = float(slopes[:fast].mean())
         jump = float(logs[0] - logs[-1] + slope * (len(logs) - 1))
-        if jump < 0 and logs[0] > -tolerance:  # slow pairs faster than unscaled: another series
+        if jump < float(logs[0]) - 1e-3:  # slow pairs faster than unscaled: another series
             return cls()
         return cls(
             math.exp(-slope * width),

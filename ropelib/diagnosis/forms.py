@@ -1,40 +1,44 @@
 """The forms in which others write a rotation, each made one that takes `(x, position_ids)`."""
 
 import inspect
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import replace
 from itertools import pairwise
 
 import torch
 from torch import Tensor
 
-from ropelib.diagnosis.adapters import from_counting, from_module, keep, seq_first
+from ropelib.diagnosis.adapters import (
+    BOTH,
+    SEQ_FIRST,
+    from_counting,
+    from_module,
+    keep,
+    names_of,
+    seq_first,
+    takes_both,
+)
+from ropelib.diagnosis.codes import grouped
+from ropelib.diagnosis.handed import (
+    FOR_BOTH,
+    Meant,
+    from_freqs_cis,
+    from_operator,
+    row_by_row,
+    takes_cos_sin,
+)
 from ropelib.diagnosis.models import from_transformers, is_of_transformers
 from ropelib.diagnosis.probes import Rotate, signature_of
 from ropelib.diagnosis.report import Finding, Report, wrong
+from ropelib.diagnosis.ways import Way, the_right_one
 from ropelib.frequencies import inverse_frequencies
-from ropelib.rotation import cos_sin
 
-BASE = 10_000.0
 THETA = 20_000.0  # of the course form: one that nobody writes into the code
 EXACT = ("output-permuted", "trailing-dimensions", "middle-dimensions")
 EXACT += ("contiguous-positions-only", "table-ends")
 OFFSETS = ("offset", "start_pos", "start_index", "seq_len_offset", "seqlen_offset")
-OFFSETS += ("seqlen_offsets",)
-
-
-@dataclass(frozen=True)
-class Meant:
-    """What a rotation is meant to be, where its form says so: `expected` unless that is given.
-
-    Example:
-        >>> Meant(inverse_frequencies(4), "half").attention_factor
-        1.0
-    """
-
-    inv_freq: Tensor
-    layout: str | None = None
-    attention_factor: float = 1.0
+OFFSETS += ("seqlen_offsets", "past_key_values_length", "past_length", "past_len")
+POSITIONS = ("position_ids", "positions", "input_positions", "pos_ids", "cache_position")
 
 
 def from_offset(rotate: Callable) -> Rotate:
@@ -62,8 +66,9 @@ def from_offset(rotate: Callable) -> Rotate:
         parts = [rotate(x[..., a:b, :], int(ids[a])) for a, b in pairwise(ends)]
         return torch.cat(parts, dim=-2) if len(parts) > 1 else parts[0]
 
-    turned = _row_by_row(one_row)
+    turned = keep(row_by_row(one_row), rotate)
     turned.runs_only = True
+    setattr(turned, SEQ_FIRST, lambda: from_offset(seq_first(rotate)))
     return turned
 
 
@@ -98,7 +103,7 @@ def from_course(make: Callable, d_k: int = 64, max_seq_len: int = 8192) -> Rotat
         True
     """
     sizes = {"theta": THETA, "d_k": d_k, "max_seq_len": max_seq_len}
-    if "in_query_or_key" in _names(make):
+    if "in_query_or_key" in names_of(make):
 
         def call(x, token_positions):
             return make(**sizes, in_query_or_key=x, token_positions=token_positions)
@@ -112,114 +117,11 @@ def from_course(make: Callable, d_k: int = 64, max_seq_len: int = 8192) -> Rotat
     return rotate
 
 
-def from_operator(
-    operator: Callable,
-    *,
-    interleaved: bool = False,
-    head_dim: int = 64,
-    rotary_dim: int | None = None,
-    max_position: int = 8192,
-) -> Rotate:
-    """Make a rotation from an operator that is handed its tables: `(x, cos, sin, position_ids)`.
-
-    This is the form of ONNX (`X, cos_cache, sin_cache, position_ids`), of the function proposed for
-    PyTorch, and, without positions, of flash-attn's, which has the sequence before the heads and is
-    called so where the other order raises. Tables of shape `(max_position,
-    rotary_dim / 2)` are made here, with base 10000, so that what is judged is the operator alone.
-
-    Args:
-        operator: is called by position, and with `interleaved` by name where it takes it.
-        interleaved: which of its two layouts.
-        head_dim: width of the vectors.
-        rotary_dim: how much of it rotates, all unless given. An operator that takes
-            `rotary_embedding_dim` is told so.
-        max_position: length of the tables.
-
-    Returns:
-        The rotation that `diagnose` takes, compared with the layout and the tables it was given.
-
-    Example:
-        >>> from ropelib import apply_rotary, diagnose
-        >>> def rotary_embedding(x, cos, sin, position_ids, *, interleaved=False):
-        ...     layout = "interleaved" if interleaved else "half"
-        ...     return apply_rotary(x, cos[position_ids], sin[position_ids], layout=layout)
-        >>> diagnose(from_operator(rotary_embedding, interleaved=True)).layout
-        'interleaved'
-    """
-    names = _names(operator)
-    speeds = inverse_frequencies(rotary_dim or head_dim, BASE)
-    cos, sin = cos_sin(torch.arange(max_position), speeds)
-    options = {"interleaved": interleaved} if "interleaved" in names else {}
-    if rotary_dim is not None and "rotary_embedding_dim" in names:
-        options["rotary_embedding_dim"] = rotary_dim
-    if "position_ids" in names:
-
-        def rotate(x: Tensor, position_ids: Tensor) -> Tensor:
-            tables = (table.to(x.device, x.dtype) for table in (cos, sin))
-            rows = position_ids.expand(len(x), -1)
-            return operator(x, *tables, rows, **options)
-
-        rotate.holds = max_position
-    else:
-
-        def one_row(x: Tensor, ids: Tensor) -> Tensor:
-            tables = (table[ids.cpu()].to(x.device, x.dtype) for table in (cos, sin))
-            return operator(x, *tables, **options)
-
-        heads_first = _row_by_row(one_row)
-        rotate = seq_first(heads_first)
-        if "seqlen_offsets" not in names:  # flash-attn's kernel; its reference is told by a call
-            rotate = _first_that_works(heads_first, rotate)
-    rotate.head_dim = head_dim
-    rotate.meant = Meant(speeds, "interleaved" if interleaved else "half" if options else None)
-    return rotate
-
-
-def from_freqs_cis(apply: Callable, head_dim: int = 64) -> tuple[Rotate, ...]:
-    """Make rotations from Meta's form: `apply_rotary_emb(xq, xk, freqs_cis)`.
-
-    Vectors go in as `(batch, seq_len, num_heads, head_dim)`; `freqs_cis` is a complex table
-    `(seq_len, head_dim / 2)`, made here with base 10000. One row of a batch goes in after the other
-    where rows stand at different positions, since the table has no axis for them.
-
-    Args:
-        apply: takes q and k, or one of them, before the table.
-        head_dim: width of the vectors.
-
-    Returns:
-        What `diagnose` takes, one rotation or that of q and that of k.
-
-    Example:
-        >>> from ropelib import diagnose
-        >>> def apply_rotary_emb(xq, xk, freqs_cis):
-        ...     pairs = (torch.view_as_complex(x.unflatten(-1, (-1, 2))) for x in (xq, xk))
-        ...     turned = (torch.view_as_real(x * freqs_cis[:, None]) for x in pairs)
-        ...     return tuple(x.flatten(-2) for x in turned)
-        >>> diagnose(from_freqs_cis(apply_rotary_emb)).layout
-        'interleaved'
-    """
-    speeds = inverse_frequencies(head_dim, BASE)
-
-    def table(ids: Tensor) -> Tensor:
-        angles = ids.double().cpu()[:, None] * speeds
-        return torch.polar(torch.ones_like(angles), angles).to(ids.device, torch.complex64)
-
-    if list(_names(apply)).index("freqs_cis") == 1:
-        rotations = (seq_first(_row_by_row(lambda x, ids: apply(x, table(ids)))),)
-    else:
-
-        def both(q: Tensor, k: Tensor, ids: Tensor) -> tuple[Tensor, Tensor]:
-            q, k = (x.transpose(1, 2) for x in (q, k))
-            return tuple(x.transpose(1, 2) for x in apply(q, k, table(ids)))
-
-        rotations = from_module(_both_row_by_row(both))
-    for rotate in rotations:
-        rotate.head_dim, rotate.meant = head_dim, Meant(speeds, "interleaved")
-    return rotations
-
-
 def adapted(
-    rotate: object, head_dim: int | None = None, max_position: int = 8192
+    rotate: object,
+    head_dim: int | None = None,
+    max_position: int = 8192,
+    sequence_first: bool = False,
 ) -> tuple[Rotate, ...]:
     """Return `rotate` as what `diagnose` measures, by the form that it has: one rotation, or two.
 
@@ -229,13 +131,18 @@ def adapted(
         >>> len(adapted(lambda q, k, position_ids: (q, k)))
         2
     """
+    if sequence_first:
+        of_its_own = inspect.isclass(rotate) or is_of_transformers(rotate) or not callable(rotate)
+        if of_its_own or hasattr(rotate, "rotate_queries_or_keys"):
+            return seq_first(adapted(rotate, head_dim, max_position))
+        return adapted(seq_first(rotate), head_dim, max_position)
     if isinstance(rotate, (tuple, list)):
         return tuple(rotate)
     if is_of_transformers(rotate):
         return from_transformers(rotate)
     if callable(getattr(rotate, "rotate_queries_or_keys", None)):  # rotary-embedding-torch
         return (from_offset(lambda x, offset: rotate.rotate_queries_or_keys(x, offset=offset)),)
-    names = _names(rotate)
+    names = names_of(rotate)
     width = head_dim or 64
     if inspect.isclass(rotate):
         if not {"d_k", "max_seq_len"} <= set(names):
@@ -247,39 +154,75 @@ def adapted(
         return (from_course(rotate, width, max_position),)
     if "token_positions" in names:
         return (_as_rows_of_the_batch(rotate),)
-    if "input_pos" in names:  # torchtune
-        turned = seq_first(lambda x, position_ids: rotate(x, input_pos=position_ids))
-        if isinstance(dim := getattr(rotate, "dim", None), int):
-            turned.head_dim = dim
-        return (turned,)
-    if "freqs_cis" in names[1:3]:
+    if "input_pos" in names:  # torchtune, LitGPT
+        return (_by_input_pos(rotate),)
+    if "freqs_cis" in names[1:3] or ({*names[1:3]} & {*FOR_BOTH} and not {*names} & {*POSITIONS}):
         return from_freqs_cis(rotate, width)
-    if names[1:3] in (("cos", "sin"), ("cos_cache", "sin_cache")):
+    if takes_cos_sin(rotate):
         return (from_operator(rotate, head_dim=width, max_position=max_position),)
-    takes_both = names[:2] in (("q", "k"), ("query", "key"), ("xq", "xk"))
+    return _by_positions(rotate, names)
+
+
+def _by_positions(rotate: Callable, names: tuple[str, ...]) -> tuple[Rotate, ...]:
+    """Return what is told by how positions are named, and where they stand."""
+    both = takes_both(rotate)
     offset = next((name for name in OFFSETS if name in names), None)
     if offset and "position_ids" not in names:
-        return _by_offset(rotate, offset, takes_both)
-    if takes_both and _binds(rotate, "q", "k", "position_ids"):
+        return _by_offset(rotate, offset, both)
+    if names[:1] and names[0] in POSITIONS:
+        return _positions_before(rotate)
+    if both and _binds(rotate, "q", "k", "position_ids"):
         return from_module(rotate)
-    if takes_both and _binds(rotate, "q", "k", position_ids=0):
-        return from_module(lambda q, k, ids: rotate(q, k, position_ids=ids))
-    if _binds(rotate, "x", position_ids=0) and not _binds(rotate, "x", "position_ids"):
-        return (keep(lambda x, position_ids: rotate(x, position_ids=position_ids), rotate),)
-    if takes_both and _binds(rotate, "q", "k"):
+    name = next((name for name in POSITIONS if name in names), "position_ids")
+    if both and _binds(rotate, "q", "k", **{name: 0}):
+        return from_module(keep(lambda q, k, ids: rotate(q, k, **{name: ids}), rotate))
+    if both and names[2:3] == ("v",) and _binds(rotate, "q", "k", "v", "position_ids"):
+        return from_module(keep(lambda q, k, ids: rotate(q, k, k, ids)[:2], rotate))
+    if _binds(rotate, "x", **{name: 0}) and not _binds(rotate, "x", "position_ids"):
+        return (keep(lambda x, position_ids: rotate(x, **{name: position_ids}), rotate),)
+    if names[1:] == ("seq_len",):  # which it counts to
+        return (from_counting(keep(lambda x: rotate(x, x.shape[-2]), rotate)),)
+    if both and _binds(rotate, "q", "k"):
         return from_module(from_counting(rotate))
     if names and _binds(rotate, "x") and not _binds(rotate, "x", "position_ids"):
         return (from_counting(rotate),)
     return (rotate,)
 
 
-def as_its_form_asks(report: Report, rotate: Rotate) -> Report:
+def as_a_step(decode: object) -> object:
+    """Return what decodes, or, where it takes vectors alone, the same called with positions.
+
+    It counts its steps itself, so that it is called as a model calls it, one step after the other.
+
+    Example:
+        >>> as_a_step(lambda x: x)(torch.ones(1), torch.arange(1))
+        tensor([1.])
+    """
+    if not callable(decode) or inspect.isclass(decode) or is_of_transformers(decode):
+        return decode
+    if hasattr(decode, "counts_itself") or not names_of(decode):
+        return decode
+    if takes_both(decode) and _binds(decode, "q", "k") and not _binds(decode, "q", "k", "ids"):
+        return from_module(keep(lambda q, k, _: decode(q, k), decode))
+    if _binds(decode, "x") and len(names_of(decode)) == 1:
+        return keep(lambda x, position_ids: decode(x), decode)
+    return decode
+
+
+def as_its_form_asks(report: Report, rotate: Rotate, guessed: bool = False) -> Report:
     """Return the report with what is a note elsewhere and no choice in this form as wrong.
+
+    Args:
+        report: of the rotation.
+        rotate: as it was adapted.
+        guessed: whether what is expected is what its form means, and nobody has said it.
 
     Example:
         >>> as_its_form_asks(Report(head_dim=4), lambda x, position_ids: x).ok
         True
     """
+    if guessed:
+        report = replace(report, findings=tuple(map(_as_guessed, report.findings)))
     holds = getattr(rotate, "holds", None)
     if holds is None or not report.ok:
         return report
@@ -296,30 +239,16 @@ def as_its_form_asks(report: Report, rotate: Rotate) -> Report:
     return replace(report, findings=tuple(findings))
 
 
-def _first_that_works(*ways: Rotate) -> Rotate:
-    """Call in the way that took the first call, whose heads are not as many as its tokens."""
-    chosen = []
-
-    def rotate(x: Tensor, position_ids: Tensor, **options) -> Tensor:
-        if chosen or x.shape[1] == x.shape[2]:
-            return (chosen or ways)[0](x, position_ids, **options)
-        errors = []
-        for way in ways:
-            try:
-                result = way(x, position_ids, **options)
-            except Exception as error:  # whatever it raises that is called otherwise
-                errors.append(error)
-                continue
-            chosen.append(way)
-            return result
-        raise errors[0]
-
-    return rotate
+def _as_guessed(finding: Finding) -> Finding:
+    if finding.code not in grouped()["Right, and not what was expected"]:
+        return finding
+    said = "What is expected is read off the form of its arguments, and of what they are handed."
+    return replace(finding, sentence=f"{finding.sentence} {said}")
 
 
-def _by_offset(rotate: Callable, name: str, takes_both: bool) -> tuple[Rotate, ...]:
-    if not takes_both:
-        return (from_offset(lambda x, offset: rotate(x, **{name: offset})),)
+def _by_offset(rotate: Callable, name: str, both: bool) -> tuple[Rotate, ...]:
+    if not both:
+        return (from_offset(keep(lambda x, offset: rotate(x, **{name: offset}), rotate)),)
 
     def of(index: int) -> Rotate:
         def one(x: Tensor, position_ids: Tensor, other_times: float = 1) -> Tensor:
@@ -331,17 +260,50 @@ def _by_offset(rotate: Callable, name: str, takes_both: bool) -> tuple[Rotate, .
             return from_offset(run)(x, position_ids)
 
         one.runs_only = True
-        return one
+        setattr(one, SEQ_FIRST, lambda: _by_offset(seq_first(rotate), name, both)[index])
+        return keep(one, rotate)
 
     return of(0), of(1)
 
 
-def _names(rotate: object) -> tuple[str, ...]:
-    """Return the names of the arguments, none where they cannot be told."""
-    try:
-        return tuple(signature_of(rotate).parameters)
-    except (TypeError, ValueError):
-        return ()
+def _by_input_pos(rotate: Callable) -> Rotate:
+    """Call as torchtune does, the sequence first, or as LitGPT does."""
+
+    def heads_first(x: Tensor, position_ids: Tensor) -> Tensor:
+        return rotate(x, input_pos=position_ids)
+
+    words = "x (batch, num_heads, seq_len, head_dim)"
+    turned = the_right_one([Way(seq_first(heads_first)), Way(heads_first, words)])
+    if isinstance(dim := getattr(rotate, "dim", None), int):
+        turned.head_dim = dim
+    return turned
+
+
+def _positions_before(rotate: Callable) -> tuple[Rotate, ...]:
+    """Call as vLLM does, `(positions, query, key)`, or with x alone; flat, if that is right."""
+
+    def flat(*given: Tensor) -> object:
+        *tensors, ids = given
+        batch, _, tokens, width = tensors[0].shape
+        ids = ids.expand(batch, -1).reshape(-1)
+        turned = rotate(ids, *(x.transpose(1, 2).flatten(2).flatten(0, 1) for x in tensors))
+
+        def back(x: Tensor) -> Tensor:
+            return x.reshape(batch, tokens, -1, width).transpose(1, 2)
+
+        return back(turned) if isinstance(turned, Tensor) else tuple(map(back, turned))
+
+    ways = [
+        Way(lambda *given: rotate(given[-1], *given[:-1])),
+        Way(flat, "x (batch * seq_len, num_heads * head_dim), positions (batch * seq_len,)"),
+    ]
+    turned = the_right_one(ways)
+    names = names_of(rotate)
+    width = getattr(rotate, "head_size", None)
+    if isinstance(width, int):
+        turned.head_dim = width
+    both = names[1:3] in BOTH and not _binds(rotate, "positions", "x")
+    return from_module(turned) if both else (turned,)
 
 
 def _binds(rotate: Callable, *arguments: str, **named: object) -> bool:
@@ -353,42 +315,29 @@ def _binds(rotate: Callable, *arguments: str, **named: object) -> bool:
 
 
 def _as_rows_of_the_batch(rotate: Callable) -> Rotate:
-    """Call with x `(batch * num_heads, seq_len, d_k)` and a row of positions for each."""
+    """Call with x `(batch * num_heads, seq_len, d_k)` and a row of positions for each, or whole."""
 
-    def rotate_rows(x: Tensor, position_ids: Tensor) -> Tensor:
-        rows = position_ids.expand(len(x), -1).repeat_interleave(x.shape[1], dim=0)
-        rotated = rotate(x.flatten(0, 1), rows)
+    def rows(x: Tensor, position_ids: Tensor) -> Tensor:
+        ids = position_ids.expand(len(x), -1).repeat_interleave(x.shape[1], dim=0)
+        rotated = rotate(x.flatten(0, 1), ids)
         return rotated.reshape(x.shape) if rotated.numel() == x.numel() else rotated
 
+    def whole(x: Tensor, position_ids: Tensor) -> Tensor:
+        return rotate(x, position_ids.expand(len(x), -1))
+
+    said = "x (batch, num_heads, seq_len, d_k), token_positions "
+    ways = [
+        Way(rows),
+        Way(whole, f"{said}(batch, seq_len)"),
+        Way(
+            lambda x, ids: rotate(x, ids.expand(len(x), -1)[:, None]), f"{said}(batch, 1, seq_len)"
+        ),
+        Way(row_by_row(rotate), f"{said}(seq_len,)"),
+    ]
+    turned = the_right_one(ways)
     theta, width = (getattr(rotate, name, None) for name in ("theta", "d_k"))
     if isinstance(width, int):
-        rotate_rows.head_dim = width
+        turned.head_dim = width
         if isinstance(theta, (int, float)) and theta > 0:
-            rotate_rows.meant = Meant(inverse_frequencies(width, float(theta)), "interleaved")
-    return rotate_rows
-
-
-def _row_by_row(one_row: Callable[[Tensor, Tensor], Tensor]) -> Rotate:
-    """Call with positions `(seq_len,)`: the whole batch at once where its rows agree."""
-
-    def rotate(x: Tensor, position_ids: Tensor) -> Tensor:
-        if position_ids.dim() == 1 or _rows_agree(position_ids):
-            return one_row(x, position_ids.reshape(-1, position_ids.shape[-1])[0])
-        rows = enumerate(position_ids)
-        return torch.cat([one_row(x[b : b + 1], ids) for b, ids in rows])
-
-    return keep(rotate, one_row)
-
-
-def _both_row_by_row(both: Callable) -> Callable:
-    def rotate(q: Tensor, k: Tensor, position_ids: Tensor) -> Sequence[Tensor]:
-        if _rows_agree(position_ids):
-            return both(q, k, position_ids[0])
-        rows = [both(q[b : b + 1], k[b : b + 1], ids) for b, ids in enumerate(position_ids)]
-        return tuple(torch.cat(parts) for parts in zip(*rows, strict=True))
-
-    return rotate
-
-
-def _rows_agree(position_ids: Tensor) -> bool:
-    return bool((position_ids == position_ids[:1]).all())
+            turned.meant = Meant(inverse_frequencies(width, float(theta)), "interleaved")
+    return turned

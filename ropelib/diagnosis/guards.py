@@ -50,7 +50,8 @@ def _findings() -> list[Finding]:
             "wrong",
             "",
             cause="an argument of another kind or shape than it is written for; adapters make one "
-            "form of another",
+            "form of another; a number of heads or tokens that is written into it, or a table of "
+            "fewer than 12 positions",
         ),
         Finding(
             "call-hangs",

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from ropelib.diagnosis.fit import Fit, is_round
 from ropelib.diagnosis.probes import (
+    CallError,
     Curves,
     Probe,
     early_rows,
@@ -19,6 +20,8 @@ from ropelib.diagnosis.probes import (
 )
 from ropelib.diagnosis.several_axes import Axes, measured_axes
 from ropelib.diagnosis.tensors import SAME, gap, random, wrap
+
+FEWEST = 12  # positions that the probes cannot do without
 
 
 class Measured:
@@ -38,9 +41,11 @@ class Measured:
                 break
             except ValueError as error:
                 # The end of a table, unless it breaks on small positions too.
-                if self.limit <= 32:
+                is_short = self.limit <= 32
+                if is_short and (self.limit <= FEWEST or not isinstance(error, CallError)):
                     raise
-                self.limit, self.limit_error = self.limit // 2, str(error).partition("\n")[0]
+                self.limit_error = str(error).partition("\n")[0]
+                self.limit = self.limit - 1 if is_short else self.limit // 2
         self.permutation = _permutation(self.far.matrices[0])
         if self.permutation is not None:
             self.far = self.curves(torch.float32)

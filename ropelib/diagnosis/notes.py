@@ -13,7 +13,7 @@ from ropelib.diagnosis.inputs import no_gradient, refused_strides
 from ropelib.diagnosis.measured import Measured, speeds_of
 from ropelib.diagnosis.probes import CallError
 from ropelib.diagnosis.report import Finding, note
-from ropelib.diagnosis.several_axes import sections
+from ropelib.diagnosis.several_axes import centered, sections
 from ropelib.diagnosis.tensors import random
 
 
@@ -54,8 +54,9 @@ def _width(m: Measured) -> Finding | None:
     if pairing.first:
         return note(
             "fast-pairs-stand-still",
-            f"Of {pairing.width} pairs the first {pairing.first} stand still: one axis of several, "
-            "or a model that leaves its fast pairs alone.",
+            f"Of {pairing.width} pairs the first "
+            + ("stands" if pairing.first == 1 else f"{pairing.first} stand")
+            + " still: one axis of several, or a model that leaves its fast pairs alone.",
             first_pair_that_turns=pairing.first,
             pairs_that_turn=m.num_pairs,
             of=pairing.width,
@@ -99,7 +100,7 @@ def _over_the_whole_head(m: Measured) -> Finding | None:
 
 def _frequencies(m: Measured) -> Finding | None:
     fit = m.fit
-    if fit.is_geometric and fit.base < 1:
+    if fit.is_geometric and fit.base < 1 - 1e-6:
         fastest = float(m.turning.max())
         return note(
             "slowest-pairs-first",
@@ -114,7 +115,10 @@ def _frequencies(m: Measured) -> Finding | None:
         return note(
             "not-geometric",
             "Fast pairs keep their frequencies and slow ones are divided by a factor, with a blend "
-            "between, as in YaRN and Llama 3.",
+            "between, as in YaRN and Llama 3."
+            if abs(fit.factor - 1) < 1e-4
+            else f"Fast pairs are divided by {fit.factor:.6g} and slow ones by "
+            f"{fit.factor * fit.jump:.6g}, with others between, as in LongRoPE.",
             base=fit.base,
             factor=fit.factor * fit.jump,
         )
@@ -162,6 +166,15 @@ def _table_ends(m: Measured) -> Finding | None:
     if m.limit_error:
         return note(
             "table-ends", f"Not every position is taken: {m.limit_error}", probed_up_to=m.limit - 1
+        )
+
+
+def _few_positions(m: Measured) -> Finding | None:
+    if m.limit < 32:
+        return note(
+            "few-positions",
+            f"Positions 0 to {m.limit - 1} alone were tried: what goes wrong at later ones was not "
+            "seen, such as those that bfloat16 cannot hold, from 257 on.",
         )
 
 
@@ -248,8 +261,20 @@ def _float32_angles(m: Measured) -> Finding | None:
             )
 
 
+def _called_as(m: Measured) -> Finding | None:
+    taken = getattr(m.probe.rotate, "way", None)
+    if taken and taken[0].words:
+        return note(
+            "called-as",
+            "The names of its arguments do not tell how it is called. Of the ways that were tried "
+            f"this is the first that is right: {taken[0].words}.",
+        )
+
+
 NOTES = [
+    _called_as,
     sections,
+    centered,
     _clockwise,
     _permuted,
     _width,
@@ -258,6 +283,7 @@ NOTES = [
     _factor,
     _length,
     _table_ends,
+    _few_positions,
     _one_dtype,
     _coarse_tables,
     _dtype_changed,

@@ -121,6 +121,15 @@ def _difference(
             "q turns one way and k the other: scores depend on the sum of the positions.",
             "-sin, the inverse rotation, taken for one of the two",
         )
+    apart = wrap(of_q.start - of_k.start).abs().max()
+    if "centered" in (*q.codes, *k.codes) and float(apart) > 1e-3:
+        return wrong(
+            "positions-shifted",
+            "Places of q are counted from another origin than those of k: scores of one distance "
+            "are those of another.",
+            "coordinates that are centered for one of the two alone",
+            largest_angle_at_position_0=float(apart),
+        )
     ratio = float((q.inv_freq[:1] / k.inv_freq[:1]).mean())
     for name, times in (("q", 2.0), ("k", 0.5)):
         if abs(ratio / times - 1) < 1e-4 and _largest_error(q.inv_freq, times * k.inv_freq) < 1e-4:

@@ -47,7 +47,8 @@ def lost_precision(m: Measured) -> Finding | None:
 
 def _explain(m: Measured, far: Curves, near: Curves, when: str) -> Finding | None:
     """Return None if angles of `far` are the position times the frequency that `near` shows."""
-    phases, near_phases = (m.phases(curves)[:, : m.num_pairs] for curves in (far, near))
+    start = m.start[: m.num_pairs]  # not zero where coordinates are centered
+    phases, near_phases = (m.phases(curves)[:, : m.num_pairs] - start for curves in (far, near))
     positions = far.positions.double()[:, None]
     speeds = m.speeds[: m.num_pairs]
     if m.depends_on_length:

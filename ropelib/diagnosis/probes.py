@@ -17,6 +17,11 @@ from ropelib.diagnosis.tensors import SAME, gap, random, spread
 
 Rotate = Callable[[Tensor, Tensor], Tensor]
 _FRESH = 29  # a number of tokens that nobody else asks for
+_HINTS = {  # what makes a tensor of what came back
+    "tuple": "; see from_tables and from_module",
+    "ndarray": "; wrap it: lambda x, p: torch.from_numpy(yours(x.numpy(), p.numpy()))",
+    "None": "; end it with return x, or wrap it: lambda x, p: (yours(x, p), x)[1]",
+}
 _DTYPES = (torch.bfloat16, torch.float16, torch.float64)  # of kernels that refuse float32
 
 
@@ -55,8 +60,8 @@ class Probe:
             message = f"{self.name} raised {type(error).__name__} for {given}: {error}"
             raise (CallError if isinstance(error, Exception) else Exit)(message) from error
         if not isinstance(rotated, Tensor):
-            hint = "; see from_tables and from_module" if isinstance(rotated, tuple) else ""
             kind = "None" if rotated is None else type(rotated).__name__
+            hint = _HINTS.get(kind, "")
             raise TypeError(f"{self.name} must return a tensor, got {kind} for {given}{hint}")
         if rotated.shape != x.shape:
             raise CallError(
@@ -87,7 +92,8 @@ class Probe:
         except TypeError as error:
             raise TypeError(
                 f"{self.name} must take (x, position_ids): {error}; "
-                "from_tables and from_module adapt other signatures"
+                "from_tables and from_module adapt other signatures, and "
+                "diagnose(lambda x, position_ids: yours(...)) any other"
             ) from error
         except ValueError:  # built-in functions tell no signature
             pass

@@ -37,8 +37,7 @@ def unfilled(m: Measured) -> Finding | None:
         return explained
     return wrong(
         "frequencies-unfilled",
-        f"{reason}: few choose such frequencies (expected= says that they are meant), and memory "
-        "that was never written holds them.",
+        f"{reason}: few choose such frequencies, and memory that was never written holds them.",
         "inv_freq is a buffer that is not saved: made on the meta device, given memory by "
         "to_empty(), and never computed again; compute it after that, and check that "
         "inv_freq[0] is 1",

@@ -238,6 +238,39 @@ def axes_summed(m) -> Finding | None:
     )
 
 
+def origin(m) -> list[float] | None:
+    """Return where each axis has its origin, if all that turn have one beyond the first place.
+
+    That is how coordinates from -1 to 1 begin: position 0 is turned as one before the origin.
+    """
+    if m.axes is None or m.axes.of_pairs is None:
+        return None
+    of_pairs, origins = torch.tensor(m.axes.of_pairs), []
+    for axis in of_pairs.unique().tolist():
+        own = of_pairs == axis
+        start, speeds = (t[: m.num_pairs][own] for t in (m.start, m.speeds))
+        shift = 0.0  # the slowest pair tells it without ambiguity, each faster one more exactly
+        for pair in speeds.abs().argsort().tolist():
+            if float(speeds[pair]):
+                shift += float(wrap(start[pair] - shift * speeds[pair]) / speeds[pair])
+        if shift > -1.5 or wrap(start - shift * speeds).abs().max() > 1e-2:
+            return None
+        origins.append(-shift)
+    return origins
+
+
+def centered(m) -> Finding | None:
+    """Say where places are counted from."""
+    if float(m.start.abs().max()) < 1e-4 or (origins := origin(m)) is None:
+        return None
+    return note(
+        "centered",
+        "Places are counted from the middle of an image, or from another origin: along its axes "
+        f"it lies at {', '.join(f'{each:.6g}' for each in origins)}. Scores of q and k that are "
+        "both turned so depend on distances alone.",
+    )
+
+
 def sections(m) -> Finding | None:
     """Say which pairs follow which axis."""
     if m.axes is None:

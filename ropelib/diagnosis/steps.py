@@ -103,7 +103,8 @@ def _named(
             since,
         )
     for shift in (-8, -1, 1):
-        if gap(steps, line[8 + shift : 16 + shift]) < SAME:
+        as_if = line[8 + shift : 16 + shift]  # fewer where few positions are taken
+        if gap(steps[: len(as_if)], as_if[: len(steps)]) < SAME:
             code = "decode-off-by-one" if abs(shift) == 1 else "decode-forgets-the-prompt"
             return Finding(
                 code,

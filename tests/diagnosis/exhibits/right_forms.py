@@ -253,6 +253,102 @@ def _():
     return {"rotate": rotate}
 
 
+# Scaled and centered coordinates, short tables
+
+
+def axial(scale=1.0, shift=0.0, count=2, layout="half"):
+    """Positions times a number on each axis, and each axis with its series."""
+    axes, speeds = series_of([32 // count] * count)
+    rotate = of(axes, speeds * scale, layout)
+    return lambda x, ids: rotate(x, ids + shift)
+
+
+@exhibit("an image's positions halved", layout="half", notes=("several-axes", "not-geometric"))
+def _():
+    return {"rotate": axial(0.5), "axes": 2}
+
+
+@exhibit("an image's positions halved, as expected", layout="interleaved", notes=("several-axes",))
+def _():
+    rotate = axial(0.875, layout="interleaved")
+    return {"rotate": rotate, "axes": 2, "expected": rotate}
+
+
+@exhibit("an image's positions halved, as text has them", layout="half", notes=("not-geometric",))
+def _():
+    return {"rotate": lambda x, ids: plain(x, ids, series_of([16, 16])[1] / 2)}
+
+
+@exhibit("coordinates from -1 to 1", layout="half", notes=("several-axes", "centered"))
+def _():
+    rotate = axial(4 * torch.pi / 224, -111.5)
+    return {"rotate": rotate, "axes": 2, "expected": rotate}
+
+
+@exhibit("q alone has centered coordinates", "positions-shifted", layout="half")
+def _():
+    return {"rotate": (axial(0.05, -6.5), axial(0.05)), "axes": 2}
+
+
+SHORT = ("several-axes", "not-geometric", "table-ends", "few-positions")
+
+
+@exhibit("a table of 16 rows for each side", layout="half", notes=SHORT, positions=16)
+def _():
+    table = torch.arange(16).double()[:, None] * inv_freq(32)
+
+    def rotate(x, row, column):
+        angles = torch.cat((table[row], table[column]), dim=-1)
+        return turn(x, angles, "half")
+
+    return {"rotate": rotate, "axes": 2}
+
+
+@exhibit("LongRoPE divides fast pairs too", base=10_000, notes=("not-geometric",))
+def _():
+    factors = torch.tensor([1.05] * 8 + [1.1] * 12 + [2.5] * 12).double()
+    return {"rotate": lambda x, ids: plain(x, ids, PLAIN / factors)}
+
+
+# Names that do not tell how it is called
+
+
+@exhibit("heads first in Meta's form", layout="interleaved", base=10_000, notes=("called-as",))
+def _():
+    def apply_rotary_enc(xq, xk, freqs_cis):  # as SAM 2 has it
+        pairs = (torch.view_as_complex(x.float().unflatten(-1, (-1, 2))) for x in (xq, xk))
+        table = freqs_cis.view(1, 1, *freqs_cis.shape)
+        return tuple(torch.view_as_real(x * table).flatten(-2).type_as(xq) for x in pairs)
+
+    return {"rotate": apply_rotary_enc}
+
+
+@exhibit("clockwise by the tables it is handed", layout="half", base=10_000, notes=("clockwise",))
+def _():
+    def apply_rotary_emb(x, cos, sin):  # as nanochat has it
+        a, b = x.chunk(2, dim=-1)
+        return torch.cat((a * cos + b * sin, b * cos - a * sin), dim=-1).type_as(x)
+
+    return {"rotate": apply_rotary_emb}
+
+
+@exhibit("flat queries, positions first", layout="half", base=10_000, notes=("called-as",))
+def _():
+    class Flat(torch.nn.Module):  # as vLLM has it
+        head_size = 64
+
+        def forward(self, positions, query, key):
+            angles = positions.flatten()[:, None].double() * PLAIN
+
+            def turned(x):
+                heads = x.view(len(angles), 1, -1, self.head_size).transpose(1, 2)
+                return turn(heads, angles[:, None], "half").transpose(1, 2).reshape(x.shape)
+
+            return turned(query), turned(key)
+
+    return {"rotate": Flat()}
+
+
 # Rounded angles, which are no such form
 
 

@@ -1,0 +1,275 @@
+"""Forms that are handed their tables: cos and sin, or what stands for both."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+import torch
+from torch import Tensor
+
+from ropelib.diagnosis.adapters import from_module, keep, names_of
+from ropelib.diagnosis.probes import Rotate
+from ropelib.diagnosis.ways import Way, the_right_one
+from ropelib.frequencies import inverse_frequencies
+from ropelib.rotation import cos_sin
+
+BASE = 10_000.0
+FOR_BOTH = ("freqs_cis", "rope_cache", "freqs")  # names of a table that stands for cos and sin
+_COS_SIN = (("cos", "sin"), ("cos_cache", "sin_cache"))
+_SEQUENCE_FIRST = "x (batch, seq_len, num_heads, head_dim)"
+_HEADS_FIRST = "x (batch, num_heads, seq_len, head_dim)"
+
+
+@dataclass(frozen=True)
+class Meant:
+    """What a rotation is meant to be, where its form says so: `expected` unless that is given.
+
+    Example:
+        >>> Meant(inverse_frequencies(4), "half").attention_factor
+        1.0
+    """
+
+    inv_freq: Tensor
+    layout: str | None = None
+    attention_factor: float = 1.0
+    either_direction: bool = False
+
+
+def takes_cos_sin(rotate: Callable) -> bool:
+    """Say whether it is handed cos and sin after x, or after x and positions.
+
+    Example:
+        >>> takes_cos_sin(lambda input, position_ids, cos_cache, sin_cache: input)
+        True
+    """
+    names = names_of(rotate)
+    after = names[2:4] if names[1:2] == ("position_ids",) else names[1:3]
+    return after in _COS_SIN
+
+
+def from_operator(
+    operator: Callable,
+    *,
+    interleaved: bool = False,
+    head_dim: int = 64,
+    rotary_dim: int | None = None,
+    max_position: int = 8192,
+) -> Rotate:
+    """Make a rotation from an operator that is handed its tables: `(x, cos, sin, position_ids)`.
+
+    This is the form of ONNX (`X, cos_cache, sin_cache, position_ids`), of ONNX Runtime, which has
+    the positions second, of the function proposed for PyTorch, and, without positions, of
+    flash-attn's, LitGPT's and many models'. Tables of shape `(max_position, rotary_dim / 2)` are
+    made here, with base 10000, so that what is judged is the operator alone. Without positions it
+    is called in the first way that is right: heads or the sequence first, each entry of the tables
+    once or twice, with axes of length 1 for the batch and the heads or without.
+
+    Args:
+        operator: is called by position, and with `interleaved` by name where it takes it.
+        interleaved: which of its two layouts.
+        head_dim: width of the vectors.
+        rotary_dim: how much of it rotates, all unless given. An operator that takes
+            `rotary_embedding_dim` is told so.
+        max_position: length of the tables.
+
+    Returns:
+        The rotation that `diagnose` takes, compared with the tables it was given, and where it
+        takes `interleaved` with that layout and the usual direction.
+
+    Example:
+        >>> from ropelib import apply_rotary, diagnose
+        >>> def rotary_embedding(x, cos, sin, position_ids, *, interleaved=False):
+        ...     layout = "interleaved" if interleaved else "half"
+        ...     return apply_rotary(x, cos[position_ids], sin[position_ids], layout=layout)
+        >>> diagnose(from_operator(rotary_embedding, interleaved=True)).layout
+        'interleaved'
+    """
+    names = names_of(operator)
+    speeds = inverse_frequencies(rotary_dim or head_dim, BASE)
+    cos, sin = cos_sin(torch.arange(max_position), speeds)
+    options = {"interleaved": interleaved} if "interleaved" in names else {}
+    if rotary_dim is not None and "rotary_embedding_dim" in names:
+        options["rotary_embedding_dim"] = rotary_dim
+    if "position_ids" in names:
+
+        def rotate(x: Tensor, position_ids: Tensor) -> Tensor:
+            tables = [table.to(x.device, x.dtype) for table in (cos, sin)]
+            rows = position_ids.expand(len(x), -1)
+            if names[1] == "position_ids":
+                return operator(x, rows, *tables, **options)
+            return operator(x, *tables, rows, **options)
+
+        rotate.holds = max_position
+    else:
+
+        def call(x: Tensor, ids: Tensor, arrange: Callable) -> Tensor:
+            tables = (arrange(table[ids.cpu()]).to(x.device, x.dtype) for table in (cos, sin))
+            return operator(x, *tables, **options)
+
+        # flash-attn's kernel has the sequence first; its reference is told by a call
+        first = (True,) if "seqlen_offsets" in names else (False, True)
+        rotate = the_right_one(list(_ways_of_cos_sin(call, first, may_differ=not options)))
+    rotate.head_dim = head_dim
+    layout = "interleaved" if interleaved else "half" if options else None
+    rotate.meant = Meant(speeds, layout, either_direction=not options)
+    return rotate
+
+
+_WIDTHS = {
+    "": lambda table: table,
+    "each entry twice, as (a, b, a, b)": lambda table: torch.cat((table, table), dim=-1),
+    "each entry twice, as (a, a, b, b)": lambda table: table.repeat_interleave(2, dim=-1),
+}
+_SHAPES = {
+    "": lambda table: table,
+    "(1, seq_len, width)": lambda table: table[None],
+    "(1, 1, seq_len, width)": lambda table: table[None, None],
+    "(1, seq_len, 1, width)": lambda table: table[None, :, None],
+}
+
+
+def _ways_of_cos_sin(call: Callable, orders: Sequence[bool], may_differ: bool) -> Iterator[Way]:
+    """Return how `call(x, ids, arrange)` may be handed its tables."""
+    for twice, shape in product(_WIDTHS, _SHAPES):
+        if (twice or shape) and not may_differ:
+            continue
+
+        def arrange(table: Tensor, twice: str = twice, shape: str = shape) -> Tensor:
+            return _SHAPES[shape](_WIDTHS[twice](table))
+
+        for sequence_first in orders:
+            said = [_SEQUENCE_FIRST] if sequence_first and len(orders) > 1 else []
+            said += [f"cos and sin {shape}".strip()] if shape else []
+            said += [f"cos and sin with {twice}"] if twice else []
+            one_row = _in_order(
+                lambda x, ids, arrange=arrange: call(x, ids, arrange), sequence_first
+            )
+            yield Way(row_by_row(one_row), ", ".join(said))
+
+
+def from_freqs_cis(apply: Callable, head_dim: int = 64) -> tuple[Rotate, ...]:
+    """Make rotations from Meta's form: `apply_rotary_emb(xq, xk, freqs_cis)`.
+
+    Vectors go in as `(batch, seq_len, num_heads, head_dim)`; `freqs_cis` is a complex table
+    `(seq_len, head_dim / 2)`, made here with base 10000. Others use the name otherwise. The first
+    way that is right is taken: heads first; a real table `(seq_len, head_dim / 2, 2)`, as gpt-fast
+    has it; a pair of cos and sin with each entry twice, as in diffusers; angles `(seq_len, 1, 1,
+    head_dim)` with the sequence before the batch, as in Megatron. One row of a batch goes in after
+    the other where rows stand at different positions, since the table has no axis for them.
+
+    Args:
+        apply: takes q and k, or one of them, before the table.
+        head_dim: width of the vectors.
+
+    Returns:
+        What `diagnose` takes, one rotation or that of q and that of k. Either layout is right.
+
+    Example:
+        >>> from ropelib import diagnose
+        >>> def apply_rotary_emb(xq, xk, freqs_cis):
+        ...     pairs = (torch.view_as_complex(x.unflatten(-1, (-1, 2))) for x in (xq, xk))
+        ...     turned = (torch.view_as_real(x * freqs_cis[:, None]) for x in pairs)
+        ...     return tuple(x.flatten(-2) for x in turned)
+        >>> diagnose(from_freqs_cis(apply_rotary_emb)).layout
+        'interleaved'
+    """
+    speeds = inverse_frequencies(head_dim, BASE)
+    both = names_of(apply)[1] not in FOR_BOTH
+    ways = _ways_of_one_table(apply, speeds)
+    if both:
+        rotations = from_module(the_right_one([Way(_both_by_row(w.call), w.words) for w in ways]))
+    else:
+        rotations = (the_right_one([Way(row_by_row(way.call), way.words) for way in ways]),)
+    for rotate in rotations:
+        rotate.head_dim, rotate.meant = head_dim, Meant(speeds)
+    return rotations
+
+
+def _ways_of_one_table(apply: Callable, speeds: Tensor) -> list[Way]:
+    """Return how q and k, or one of them, may be handed with positions `(seq_len,)`."""
+
+    def angles(ids: Tensor) -> Tensor:
+        return ids.double().cpu()[:, None] * speeds
+
+    def complex_table(ids: Tensor) -> Tensor:
+        return torch.polar(torch.ones_like(angles(ids)), angles(ids)).to(ids.device).cfloat()
+
+    def real_table(ids: Tensor) -> Tensor:
+        return torch.view_as_real(complex_table(ids))
+
+    def tables(name: str) -> Callable:
+        return lambda ids: tuple(_WIDTHS[name](t) for t in real_table(ids).unbind(-1))
+
+    made = {"": complex_table, "a real table (seq_len, head_dim / 2, 2)": real_table}
+    made |= {f"(cos, sin) with {twice}": tables(twice) for twice in _WIDTHS if twice}
+    ways = []
+    for said, table in made.items():
+        for order in (True, False):
+
+            def one(*given: Tensor, table: Callable = table) -> object:
+                *tensors, ids = given
+                return apply(*tensors, table(ids))
+
+            words = (said, "" if order else _HEADS_FIRST)
+            ways.append(Way(_in_order(one, order), ", ".join(filter(None, words))))
+    for twice in filter(None, _WIDTHS):
+
+        def megatron(*given: Tensor, twice: str = twice) -> object:
+            *tensors, ids = given
+            handed = _WIDTHS[twice](angles(ids))[:, None, None].to(ids.device).float()
+            turned = apply(*(x.permute(2, 0, 1, 3) for x in tensors), handed)
+            if isinstance(turned, Tensor):
+                return turned.permute(1, 2, 0, 3)
+            return tuple(x.permute(1, 2, 0, 3) for x in turned)
+
+        said = f"x (seq_len, batch, num_heads, head_dim), angles with {twice}"
+        ways.append(Way(megatron, said))
+    return ways
+
+
+def _in_order(call: Callable, sequence_first: bool) -> Callable:
+    """Transpose what is handed over before the positions, and what comes back."""
+    if not sequence_first:
+        return call
+
+    def transposed(*given: Tensor) -> object:
+        *tensors, ids = given
+        turned = call(*(x.transpose(1, 2) for x in tensors), ids)
+        if isinstance(turned, Tensor):
+            return turned.transpose(1, 2) if turned.dim() > 2 else turned
+        return tuple(x.transpose(1, 2) for x in turned)
+
+    return transposed
+
+
+def row_by_row(one_row: Callable[[Tensor, Tensor], Tensor]) -> Rotate:
+    """Call with positions `(seq_len,)`: the whole batch at once where its rows agree.
+
+    Example:
+        >>> row_by_row(lambda x, ids: x + ids[:, None])(
+        ...     torch.zeros(2, 1, 1, 1), torch.tensor([[3], [5]])
+        ... ).flatten().tolist()
+        [3.0, 5.0]
+    """
+
+    def rotate(x: Tensor, position_ids: Tensor) -> Tensor:
+        if position_ids.dim() == 1 or _rows_agree(position_ids):
+            return one_row(x, position_ids.reshape(-1, position_ids.shape[-1])[0])
+        rows = enumerate(position_ids)
+        return torch.cat([one_row(x[b : b + 1], ids) for b, ids in rows])
+
+    return keep(rotate, one_row)
+
+
+def _both_by_row(both: Callable) -> Callable:
+    def rotate(q: Tensor, k: Tensor, position_ids: Tensor) -> Sequence[Tensor]:
+        if position_ids.dim() == 1 or _rows_agree(position_ids):
+            return both(q, k, position_ids.reshape(-1, position_ids.shape[-1])[0])
+        rows = [both(q[b : b + 1], k[b : b + 1], ids) for b, ids in enumerate(position_ids)]
+        return tuple(torch.cat(parts) for parts in zip(*rows, strict=True))
+
+    return rotate
+
+
+def _rows_agree(position_ids: Tensor) -> bool:
+    return bool((position_ids == position_ids[:1]).all())
