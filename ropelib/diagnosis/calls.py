@@ -3,13 +3,16 @@
 import torch
 
 from ropelib.diagnosis.grouped import grouped
-from ropelib.diagnosis.inputs import gradient, other_widths, strides
+from ropelib.diagnosis.ids_in_memory import sliced_ids
+from ropelib.diagnosis.inputs import gradient, strides
+from ropelib.diagnosis.kept import rows_of_runs, tables_kept_by_ends
 from ropelib.diagnosis.measured import Measured
 from ropelib.diagnosis.paths import every_position, half_precision
 from ropelib.diagnosis.probes import CallError, by_head
 from ropelib.diagnosis.report import Finding, wrong
 from ropelib.diagnosis.steps import cached, one_token_of_each
 from ropelib.diagnosis.tensors import gap, random
+from ropelib.diagnosis.widths import other_widths
 
 _MOST_HEADS = 257
 
@@ -90,10 +93,11 @@ def _packed_rows(m: Measured) -> Finding | None:
 def _batch_rows(m: Measured) -> Finding | None:
     """Rows with their own positions, one of them padded on the left."""
     if m.obeys == "start":
-        return None  # a note says so
+        return rows_of_runs(m)
     try:
-        # A few rows, and as many as there are heads; more of each, and of tokens, in crowded.py.
-        finding = _rows_of(m, 3, 2, 4) or _rows_of(m, 5, 5, 4)
+        # A few rows, and as many as there are heads, and one head, as k of multi-query attention
+        # has; more of each, and of tokens, in crowded.py.
+        finding = _rows_of(m, 3, 2, 4) or _rows_of(m, 5, 5, 4) or _rows_of(m, 3, 1, 4)
     except CallError:
         finding = None  # a note says so; tables that then fit by chance are nobody's rows
     return finding or one_token_of_each(m)
@@ -137,10 +141,12 @@ def heads_rows_and_tokens(m: Measured) -> Finding | None:
 CALLS = [
     _what_is_shared,
     heads_rows_and_tokens,
+    tables_kept_by_ends,
     cached,
     every_position,
     half_precision,
     strides,
+    sliced_ids,
     grouped,
     gradient,
     other_widths,

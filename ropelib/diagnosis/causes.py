@@ -10,7 +10,7 @@ from ropelib.diagnosis.measured import Measured
 from ropelib.diagnosis.miswritten import miswritten
 from ropelib.diagnosis.paths import stays_grown
 from ropelib.diagnosis.precision import coarse_frequencies, lost_precision
-from ropelib.diagnosis.probes import heads_beside, keeps_by_length
+from ropelib.diagnosis.probes import follows_gaps, heads_beside, keeps_by_length
 from ropelib.diagnosis.report import PAIRS_OF, Finding, wrong
 from ropelib.diagnosis.resting import rest_is_not_kept
 from ropelib.diagnosis.series import beyond_sense, counted_late, unfilled
@@ -88,6 +88,13 @@ def _position_ids_ignored(m: Measured) -> Finding | None:
             "tables-of-an-earlier-call",
             "Tokens are turned by the positions of an earlier call that had as many.",
             "tables kept by the length of a call, or by the shape of position_ids",
+        )
+    if m.obeys == "start" and not in_runs and follows_gaps(m.probe):
+        return wrong(
+            "tables-of-an-earlier-call",
+            "Tokens are turned by the positions of an earlier call that had as many, and the same "
+            "first or last.",
+            "tables kept by the shape and an end, or the largest, of position_ids",
         )
     if m.obeys == "nothing":
         return wrong(

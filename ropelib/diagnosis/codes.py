@@ -179,7 +179,7 @@ _NOTES = {
     ),
     "no-gradient": (
         "No gradient comes back.",
-        "detach(), no_grad, or code outside of torch",
+        "detach(), no_grad, code outside of torch, or an operation in place that autograd refuses",
         "Needed for training alone.",
     ),
     "autocast-refused": (

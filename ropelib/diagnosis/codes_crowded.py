@@ -66,6 +66,11 @@ CROWDED = {
         "a path for large calls, or for two conditions at once",
         "Compare it with the parts of the call, half by half.",
     ),
+    "round-sizes-wrong": (
+        "A round number of rows, heads or tokens is turned otherwise than one less.",
+        "a fast path for sizes that fill its blocks",
+        "Compare both paths on random vectors, of sizes that fill blocks and of such as do not.",
+    ),
     "training-forward-differs": (
         "Where a gradient is asked for, results are others.",
         "a path for training with tables of its own",
@@ -116,6 +121,11 @@ CROWDED = {
         "xPos, whose decay is counted from the middle of each call.",
         "(position - seq_len // 2) / scale_base",
         "Count from one place in all calls, such as 0.",
+    ),
+    "decay-differs-within-pairs": (
+        "xPos, whose two dimensions of a pair are scaled differently.",
+        "scales tiled beside pairs of neighbors, or repeated beside halves",
+        "Arrange scales as the angles are arranged.",
     ),
     "keys-repeated-out-of-order": (
         "k comes back once for each head of q, in another order than its groups.",

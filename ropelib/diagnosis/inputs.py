@@ -1,4 +1,4 @@
-"""Rules about what is handed over: its order in memory, its width, and the way back."""
+"""Rules about what is handed over: its order in memory, and the way back."""
 
 import copy
 from collections.abc import Callable, Iterator
@@ -11,7 +11,6 @@ from ropelib.diagnosis.probes import CallError, Probe, Rotate
 from ropelib.diagnosis.report import Finding, note, wrong
 from ropelib.diagnosis.tensors import SAME, gap, random
 
-_OTHER_WIDTHS = (80, 96, 128, 192, 256)  # of heads that models have, and most no power of two
 GROUPED, GRADIENT, AUTOCAST = "grouped queries", "gradient", "autocast"  # told of elsewhere
 _RARE = ("rows of a batch expanded", "the last axis by steps of two")  # no matter if refused
 
@@ -41,6 +40,7 @@ def _orders(x: Tensor) -> Iterator[tuple[str, Tensor]]:
     yield "heads of q in a fused qkv", fused.transpose(1, 2)[:, : x.shape[1]]
     yield "the last axis by steps of two", x.repeat_interleave(2, dim=-1)[..., ::2]
     yield "rows of a batch expanded", x[:1].expand(*x.shape)
+    yield "rows after others", torch.cat((x.flip(-1), x))[len(x) :]
 
 
 def strides(m: Measured) -> Finding | None:
@@ -86,11 +86,17 @@ def _given(rotate: Rotate, arranged: Tensor) -> Rotate:
     def call(x: Tensor, position_ids: Tensor) -> Tensor:
         if (arranged.device, arranged.dtype) == (x.device, x.dtype):
             return rotate(arranged, position_ids)
-        place = {"device": x.device, "dtype": x.dtype}
-        moved = torch.empty_strided(arranged.shape, arranged.stride(), **place)
-        return rotate(moved.copy_(arranged), position_ids)
+        memory = _memory_of(arranged)
+        moved = memory.to(x.device, x.dtype)
+        order = (arranged.shape, arranged.stride(), arranged.storage_offset())
+        return rotate(moved.as_strided(*order), position_ids)
 
     return call
+
+
+def _memory_of(x: Tensor) -> Tensor:
+    """Return all numbers in the memory of x, those before it too, in one line."""
+    return x.as_strided((x.untyped_storage().nbytes() // x.element_size(),), (1,), 0)
 
 
 def through(probe: Probe, change: Callable[[Rotate], Rotate]) -> Probe:
@@ -242,52 +248,3 @@ def refused_strides(m: Measured) -> Finding | None:
             f"x is refused in another order of memory ({', '.join(orders)}): "
             f"{m.refused[orders[0]]}",
         )
-
-
-# Width
-
-
-def other_widths(m: Measured) -> Finding | None:
-    """Where vectors of another width are taken, they must be rotated as well."""
-    for width in _OTHER_WIDTHS:
-        if width == m.head_dim:
-            continue
-        x = random(1, 8, 1, width)
-        try:
-            rotated = m.probe(x.expand(-1, -1, 9, -1), range(9))[0].double()
-        except (TypeError, ValueError):  # made for one width
-            continue
-        scores = torch.einsum("hmc,gnc->hgmn", rotated, rotated)
-        error = gap(scores[..., 1:, 1:], scores[..., :-1, :-1]) / float(scores.abs().max())
-        error = max(error, _change_of_length(m, x, rotated))
-        if error > 1e-2 and not _has_no_width(m, x, rotated):
-            return wrong(
-                "wrong-at-other-widths",
-                f"Vectors of {m.head_dim} dimensions are rotated rightly, and those of {width}, "
-                "which are taken too, are not: lengths change, or scores depend on more than the "
-                "distance.",
-                "a kernel that pads the width to a power of two, and finds sine or the second half "
-                "by the padded width; or a width that is written into it and not checked",
-                width=width,
-                relative_change_of_scores_at_one_distance=error,
-            )
-
-
-def _has_no_width(m: Measured, x: Tensor, rotated: Tensor) -> bool:
-    """Say whether heads lie flat in one row for it: eight of 80 are then ten of 64, rightly so."""
-    heads, width = x.shape[1], x.shape[-1]
-    if heads * width % m.head_dim:
-        return False
-
-    def regrouped(t: Tensor, width: int) -> Tensor:  # (batch, heads, tokens, other width)
-        return t.transpose(1, 2).flatten(2).unflatten(-1, (-1, width)).transpose(1, 2)
-
-    as_others = m.probe(regrouped(x.expand(-1, -1, 9, -1), m.head_dim), range(9))
-    return gap(regrouped(as_others, width)[0], rotated) < SAME
-
-
-def _change_of_length(m: Measured, x: Tensor, rotated: Tensor) -> float:
-    """How far lengths are from between 1, of what rests, and the factor of what turns."""
-    lengths = rotated.norm(dim=-1) / x[0].double().norm(dim=-1)
-    ends = sorted((1.0, float(m.scale.mean())))
-    return float((lengths - lengths.clamp(*ends)).abs().max())

@@ -10,6 +10,7 @@ from ropelib.diagnosis.crowded import AGAIN, TWO, Oracle, Way, compared, oracle_
 from ropelib.diagnosis.measured import Measured
 from ropelib.diagnosis.paths import otherwise
 from ropelib.diagnosis.report import Finding, wrong
+from ropelib.diagnosis.round_sizes import round_sizes
 from ropelib.diagnosis.training import differs_in_training
 
 
@@ -22,6 +23,7 @@ def differs_in_a_crowd(m: Measured) -> Finding | None:
         _grown_by_the_first_row(m, oracle)
         or _in_float32(m, oracle)
         or _in_bfloat16(m, oracle)
+        or round_sizes(m)
         or differs_in_training(m, oracle)
     )
 

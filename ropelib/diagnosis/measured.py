@@ -17,6 +17,7 @@ from ropelib.diagnosis.probes import (
     measure_runs,
     obedience,
     probed_positions,
+    with_width,
 )
 from ropelib.diagnosis.several_axes import Axes, measured_axes
 from ropelib.diagnosis.tensors import SAME, gap, random, wrap
@@ -62,6 +63,20 @@ class Measured:
         if self.permutation is not None:
             curves = replace(curves, matrices=curves.matrices[:, self.permutation])
         return curves if self.obeys_ids else curves.at(positions)
+
+    def at_width(self, width: int, positions: Tensor) -> "Measured":
+        """Return what vectors of another width show at few positions, 0 and 1 among them."""
+        other = Measured.__new__(Measured)
+        other.probe, other.decode, other.head_dim = with_width(self.probe, width), None, width
+        other.obeys, other.limit, other.limit_error = self.obeys, self.limit, self.limit_error
+        other.refused, other.crowd, other.permutation = {}, {}, None
+        in_runs = self.obeys == "start"
+        curves = (measure_runs if in_runs else measure)(other.probe, positions, torch.float32)
+        other.permutation = _permutation(curves.matrices[0])
+        if other.permutation is not None:
+            curves = replace(curves, matrices=curves.matrices[:, other.permutation])
+        other.far = other.near = curves
+        return other
 
     def short_call(self) -> Tensor:
         """Return what becomes of one vector at the first positions."""

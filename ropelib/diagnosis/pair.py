@@ -10,7 +10,7 @@ from ropelib.diagnosis.measured import Measured, relativity_error
 from ropelib.diagnosis.probes import CallError, signature_of
 from ropelib.diagnosis.report import Finding, Report, note, wrong
 from ropelib.diagnosis.tensors import SAME, gap, random, wrap
-from ropelib.diagnosis.xpos import wrong_with_decay
+from ropelib.diagnosis.xpos import decay_within_pairs, wrong_with_decay
 
 
 def joint_report(reports: list[Report], measured: list[Measured]) -> Report:
@@ -31,7 +31,8 @@ def joint_report(reports: list[Report], measured: list[Measured]) -> Report:
     error = relativity_error(*(m.near for m in measured))
     exact = error < 1e-3
     if codes[0] == codes[1] == {"norm-not-kept"} and (exact or _is_coarse_xpos(*measured)):
-        if exact and (finding := wrong_with_decay(measured)):
+        finding = decay_within_pairs(measured) or (wrong_with_decay(measured) if exact else None)
+        if finding:
             return replace(q, findings=(finding,))
         xpos = note(
             "xpos",

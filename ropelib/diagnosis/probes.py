@@ -258,6 +258,21 @@ def keeps_by_length(probe: Probe, in_runs: bool) -> bool:
         return False
 
 
+def follows_gaps(probe: Probe) -> bool:
+    """Say whether a call with gaps is followed where it is the first with its last position.
+
+    Asked of what seemed to count on from the first of a call: it may keep tables by an end.
+    """
+    x = random(1, 3, 1, probe.head_dim).expand(1, 3, 7, probe.head_dim)
+    try:
+        runs = [probe(x, range(7)), probe(x, range(24, 31))]
+        gaps = probe(x, [20, 23, 21, 24, 22, 25, 26])
+    except CallError:
+        return False
+    scores = [(each[0, 0] @ each[0, 0].T) / (x[0, 0, 0] ** 2).sum() for each in (*runs, gaps)]
+    return gap(scores[0], scores[1]) < SAME < 10 * SAME < gap(scores[0], scores[2])
+
+
 @dataclass
 class Curves:
     """`matrices[p]` is what the rotation does at `positions[p]`."""

@@ -12,11 +12,14 @@ from ropelib.diagnosis.probes import CallError
 from ropelib.diagnosis.report import Finding, wrong
 
 _MANY, _SOME, _FEW = (3, 17, 67), (2, 9, 21), (1, 9, 1)  # rows, heads, tokens
+_ROUND = (8, 32, 8)  # what fills blocks
 _SIZES = (  # fewer in half precision, where what is large is a kernel of its own less often
     (torch.float32, _MANY),
     (torch.bfloat16, _SOME),
     (torch.float16, _SOME),
     (torch.float32, _FEW),
+    (torch.float32, _ROUND),
+    (torch.bfloat16, _ROUND),
 )
 
 

@@ -13,6 +13,7 @@ from ropelib.diagnosis.report import Finding, wrong
 from ropelib.diagnosis.tensors import random
 
 _APART = 1e-2  # relative, of lengths
+_LOST = 1e-6
 
 
 def wrong_with_decay(measured: list[Measured]) -> Finding | None:
@@ -24,6 +25,25 @@ def wrong_with_decay(measured: list[Measured]) -> Finding | None:
         finding = next(filter(None, (rule(m) for rule in rules)), None)
         if finding:
             return replace(finding, where="k") if m is measured[1] else finding
+    return None
+
+
+def decay_within_pairs(measured: list[Measured]) -> Finding | None:
+    """Both dimensions of a pair must be scaled alike; far apart, scores tell if they are not."""
+    for m in measured:
+        lengths = m.lengths(m.far)
+        kept = ((lengths > _LOST) & (lengths < 1 / _LOST)).all(-1)  # not lost in rounding
+        first, second = lengths[kept].chunk(2, dim=-1)
+        apart = float((first / second - 1).abs().max())
+        if apart > 2 * _APART:
+            return wrong(
+                "decay-differs-within-pairs",
+                "The two dimensions of a pair are scaled differently, so that a score depends on "
+                "where two tokens stand, the more the farther apart they are.",
+                "xPos whose scales are tiled (0 1 2 .. 0 1 2 ..) beside pairs of neighbors, or "
+                "repeated beside halves",
+                largest_relative_difference=apart,
+            )
     return None
 
 

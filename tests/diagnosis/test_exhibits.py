@@ -146,6 +146,10 @@ MEASURED = {
     "k off by one": {"since": 0, "shift": 1},
     "rows after the first stay zero (MLX 3494)": {"largest entry of other rows": 0},
     "powers of two only (vllm-ascend 12723)": {"width": 80},
+    "width 128: nothing turns": {"width": 128},
+    "one late: heads by sixteens": {"heads": 32},
+    "one late: single tokens in rows by fours": {"rows": 8, "tokens": 1},
+    "one late: 512 tokens": {"tokens": 512},
     "frequencies never filled: one entry zero": {"pairs that turn": 31, "of": 32},
     "frequencies never filled: the first alone is there": {"pairs that turn": 1, "of": 32},
     "p-RoPE paired within its part (Megatron-Bridge 4195)": {

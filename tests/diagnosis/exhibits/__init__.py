@@ -23,6 +23,7 @@ from exhibits import (
     shapes,
     shipped,
     steps,
+    usual,
 )
 from exhibits.kit import EXHIBITS, PLAIN, YARN_FACTOR, plain, turn, yarn
 
@@ -41,4 +42,4 @@ __all__ += [
     "precision",
 ]
 __all__ += ["q_and_k", "right", "right_forms", "several_axes"]
-__all__ += ["shapes", "shipped", "steps"]  # enter theirs
+__all__ += ["shapes", "shipped", "steps", "usual"]  # enter theirs

@@ -1,0 +1,74 @@
+"""Rules about position_ids that are told apart by an end alone: tables kept by it, and rows."""
+
+import torch
+
+from ropelib.diagnosis.measured import Measured
+from ropelib.diagnosis.probes import CallError
+from ropelib.diagnosis.report import Finding, wrong
+from ropelib.diagnosis.tensors import gap, random
+
+_ONE, _OTHER = [0, 1, 5, 2, 4, 3, 6, 7], [0, 1, 3, 2, 4, 5, 6, 7]  # as long, with the same ends
+
+
+def tables_kept_by_ends(m: Measured) -> Finding | None:
+    """Two calls of one shape whose first, last, largest and sum agree, and first rows too."""
+    if m.obeys != "all":
+        return None
+    one, other, rises = (torch.tensor(ids) for ids in (_ONE, _OTHER, range(8)))
+    for before, after in ((one, other), *((torch.stack((rises, ids)) for ids in (one, other)),)):
+        x = random(len(after) if after.dim() == 2 else 1, 3, 8, m.head_dim)
+        try:
+            m.probe(x, before)
+            found = m.probe(x, after)
+        except CallError:  # rows are refused
+            continue
+        if m.differs(found, x, after).any() and not m.differs(found, x, before).any():
+            return wrong(
+                "tables-of-an-earlier-call",
+                "Tokens are turned by the positions of an earlier call that had as many, and the "
+                "same first and last, or the same first row.",
+                "tables kept by an end, the largest or the first row of position_ids; keep them by "
+                "all their values, or not at all",
+                largest_difference=gap(found, m.applied(x, after)),
+            )
+    return None
+
+
+def rows_of_runs(m: Measured) -> Finding | None:
+    """Where positions are counted on from the first: (1, seq_len), and rows of other firsts."""
+    for starts in ([3], [3, 0, 5]):
+        rows = torch.tensor(starts)[:, None] + torch.arange(4)
+        x = random(len(rows), 2, 4, m.head_dim)
+        try:
+            found = m.probe(x, rows)
+        except CallError:  # that is clear enough
+            return None
+        if not m.differs(found, x, rows).any():
+            continue
+        error = gap(found, m.applied(x, rows))
+        if len(rows) == 1:
+            return wrong(
+                "row-of-one-ignored",
+                "position_ids of shape (1, seq_len), as most models hand them on, are not "
+                "followed: no error, and other positions.",
+                "a path for (seq_len,) alone; take position_ids.flatten()[0], or refuse others",
+                largest_difference=error,
+            )
+        if m.differs(found, x, rows[:1]).any():
+            return wrong(
+                "batch-rows-mixed",
+                "Rows that begin at different positions are taken, and turned otherwise than each "
+                "alone.",
+                "an offset for the whole batch where each row has its own; refuse what is not one "
+                "run",
+                rows=len(rows),
+                largest_difference=error,
+            )
+        return wrong(
+            "batch-rows-share-positions",
+            "Rows that begin at different positions are taken, and all are turned by those of the "
+            "first.",
+            "the offset of the first row taken for all; refuse rows that differ",
+            largest_difference=error,
+        )
+    return None
