@@ -99,7 +99,7 @@ def form() -> str:
     """Return the HTML of the box to type in; the script shows it."""
     return (
         '<div class="census-form" hidden>'
-        '<input type="search" placeholder="A model, a base, half, 64 of, yarn, no rotation"'
+        '<input type="search" placeholder="A model, a base, half, no rotation"'
         ' aria-label="Filter the census"><div role="status" aria-live="polite"><p></p>'
         '<p hidden></p></div><a href="#census-picture" hidden>Back to the picture</a></div>'
     )
