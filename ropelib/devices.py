@@ -2,8 +2,10 @@
 
 import torch
 from torch import Tensor
-from torch._C._functorch import is_batchedtensor
+from torch._C import _is_tracing, _len_torch_dispatch_stack
+from torch._C._functorch import get_dynamic_layer_stack_depth, is_batchedtensor
 from torch._subclasses import FakeTensor
+from torch.utils._python_dispatch import is_in_torch_dispatch_mode
 
 KNOW_FLOAT64 = ("cpu", "cuda", "meta")  # for any other device the CPU computes, as for Apple's MPS
 
@@ -33,6 +35,25 @@ def is_traced(device: torch.device) -> bool:
     """
     return torch.compiler.is_compiling() or (
         device.type == "cuda" and torch.cuda.is_current_stream_capturing()
+    )
+
+
+def is_watched() -> bool:
+    """Say whether something looks on that knows operations alone: a trace, a mode, a transform.
+
+    What is written by address passes it by, and what torch makes meanwhile may have no address.
+
+    Example:
+        >>> from torch.utils.flop_counter import FlopCounterMode
+        >>> with FlopCounterMode(display=False):
+        ...     print(is_watched())
+        True
+    """
+    return (
+        _is_tracing()  # torch.jit.trace
+        or _len_torch_dispatch_stack() > 0
+        or is_in_torch_dispatch_mode()  # also before dispatch, as make_fx(pre_dispatch=True) is
+        or get_dynamic_layer_stack_depth() > 0  # torch.func
     )
 
 

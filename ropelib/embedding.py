@@ -1,6 +1,7 @@
 """The rotation as a module: what it remembers from call to call, and what it must not."""
 
 import math
+import reprlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -133,7 +134,7 @@ class RotaryEmbedding(torch.nn.Module):
             Module whose `config` is `config` where the length matters, else None.
 
         Raises:
-            TypeError: as the constructor, if the configuration is wrong.
+            TypeError: as the constructor, if the configuration is wrong or none.
             ValueError: likewise.
 
         Example:
@@ -144,6 +145,12 @@ class RotaryEmbedding(torch.nn.Module):
             >>> RotaryEmbedding.from_config(config)
             RotaryEmbedding(8, rotary_dim=8, inv_freq=0.25..0.00025, layout='half')
         """
+        asked = ("head_dim", "layout", "inv_freq", "attention_factor")
+        if not all(hasattr(config, name) for name in asked):
+            raise TypeError(
+                "a configuration must have head_dim, layout, inv_freq(seq_len) and "
+                f"attention_factor(seq_len), got {reprlib.repr(config)}"
+            )
         rotary = cls(
             config.head_dim,
             inv_freq=config.inv_freq(1),

@@ -70,6 +70,8 @@ def rotate_qk(
         >>> q, k = rotate_qk(q, k, *tables, layout="half", cu_seqlens=packed)
     """
     checks.layout("layout", layout)
+    if out is not None:
+        _check_two(out)
     if seq_dim != -2:
         q, k = (sequence_before_last(*x, seq_dim) for x in (("q", q), ("k", k)))
         rows = {"position_ids": position_ids, "cu_seqlens": cu_seqlens}
@@ -163,10 +165,7 @@ def check_outs(out: tuple[Tensor, Tensor], q: Tensor, k: Tensor, cos: Tensor, si
         ...
         ValueError: out of k must not share memory with q
     """
-    if not isinstance(out, (tuple, list)) or len(out) != 2:
-        raise TypeError(
-            f"out must be two tensors, one for q and one for k, got {reprlib.repr(out)}"
-        )
+    _check_two(out)
     check_out(out[0], q, cos, sin)
     check_out(out[1], k, cos, sin)
     # Both are written at once, so that neither may lie where the other is still to be read.
@@ -176,3 +175,10 @@ def check_outs(out: tuple[Tensor, Tensor], q: Tensor, k: Tensor, cos: Tensor, si
                 raise ValueError(f"out of {name} must not share memory with {other}")
         if overlaps(*out):
             raise ValueError("the two of out must not share memory")
+
+
+def _check_two(out: tuple[Tensor, Tensor]) -> None:
+    if not isinstance(out, (tuple, list)) or len(out) != 2:
+        raise TypeError(
+            f"out must be two tensors, one for q and one for k, got {reprlib.repr(out)}"
+        )

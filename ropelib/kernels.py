@@ -9,14 +9,15 @@ from collections.abc import Iterable, Sequence
 
 import torch
 from torch import Tensor
-from torch._C._functorch import is_legacy_batchedtensor
-from torch.autograd.forward_ad import unpack_dual
+from torch._C import _functorch, _is_any_autocast_enabled, _is_tracing
+from torch._C._functorch import is_functorch_wrapped_tensor, is_legacy_batchedtensor
+from torch.autograd import forward_ad
 
 from ropelib import cuda, native
 from ropelib.cuda import ops
 from ropelib.memory import is_bare
 from ropelib.pairs import compute_dtype, rotate_pairs
-from ropelib.tensor_checks import FLOATS
+from ropelib.tensor_checks import FLOATS, LOW_PRECISION
 
 BLOCK = 2**20  # bytes that are read again and again, so that the cache of a thread holds them
 FEW = 2**18  # elements of a step of decoding up to which q and k are laid side by side
@@ -25,15 +26,20 @@ TINY = 2**14  # elements up to which operations are dear and memory is cheap
 
 def rotate(x: Tensor, cos: Tensor, sin: Tensor, layout: str, out: Tensor | None) -> Tensor:
     """Rotate as `rotate_pairs` does, into `out` where it is given, in the way that costs least."""
+    if _is_cast(x):
+        with torch.autocast(x.device.type, enabled=False):
+            return rotate(x, cos, sin, layout, out)
     # A compiler fuses plain operations better than it follows buffers.
     if torch.compiler.is_compiling():
         rotated = rotate_fused(x, cos, sin, layout)
     elif cuda.takes(x, out, tables=(cos, sin)):
         return ops.rotate_alone(x, cos, sin, layout, out)
+    elif _is_tracing():
+        rotated = rotate_pairs(x, cos, sin, layout)
     elif out is not None and all(map(is_bare, (out, x, cos, sin))):
         is_apart = out.data_ptr() != x.data_ptr()
         return rotate_into(out, x, cos, sin, layout, is_apart=is_apart)
-    elif x.numel() <= TINY and not x.requires_grad:
+    elif x.numel() <= TINY and not _wants_gradient(x):
         rotated = rotate_few(x, *factors_of(x, cos, sin, layout))
     elif _is_constant(x) and _is_constant(cos) and _is_constant(sin):
         rotated = rotate_into(torch.empty_like(x), x, cos, sin, layout, is_apart=True)
@@ -90,6 +96,9 @@ def rotate_together(q: Tensor, k: Tensor, *factors: Tensor) -> tuple[Tensor, Ten
     """Rotate both at once by `rotate_few`, each of whose operations costs more than it computes."""
     if len(factors) == 1 and q.dtype == compute_dtype(q):  # views, and one operation each
         return rotate_few(q, *factors), rotate_few(k, *factors)
+    if _is_cast(q):
+        with torch.autocast(q.device.type, enabled=False):
+            return rotate_together(q, k, *factors)
     both = rotate_few(torch.cat((q, k), dim=-3), *factors)
     return both.split_with_sizes((q.shape[-3], k.shape[-3]), dim=-3)
 
@@ -176,11 +185,16 @@ def _blocks_of(x: Tensor, count: int, dim: int) -> Iterable[Tensor]:
 
 def are_neighbors(x: Tensor) -> bool:
     """Say whether `x` may be read as complex numbers where it lies, which is not differentiated."""
-    return x.numel() > 0 and _are_complex(x) and _is_constant(x)
+    # A trace knows no view of another dtype.
+    return x.numel() > 0 and _are_complex(x) and _is_constant(x) and not _is_tracing()
 
 
 def _is_constant(x: Tensor) -> bool:
-    return not x.requires_grad and is_bare(x)
+    return is_bare(x) and not _wants_gradient(x)
+
+
+def _wants_gradient(x: Tensor) -> bool:
+    return x.requires_grad and torch.is_grad_enabled()
 
 
 def _are_complex(x: Tensor) -> bool:
@@ -191,9 +205,15 @@ def _are_complex(x: Tensor) -> bool:
 
 def rotate_with_gradient(x: Tensor, cos: Tensor, sin: Tensor, layout: str) -> Tensor:
     """Rotate fast, into new memory, and keep no more for the way back than the tables."""
-    # Gradients in batches (`is_grads_batched`, `jacobian(vectorize=True)`) pass by the vmap below.
-    way = rotate_pairs if is_legacy_batchedtensor(x) else _Rotation.apply
-    return way(x, cos, sin, layout)
+    # Gradients in batches (`is_grads_batched`, `jacobian(vectorize=True)`) pass by the vmap below,
+    # and torch.func.functionalize knows no function of our own.
+    plain = is_legacy_batchedtensor(x) or _is_functionalized()
+    return (rotate_pairs if plain else _Rotation.apply)(x, cos, sin, layout)
+
+
+def _is_functionalized() -> bool:
+    kinds = [level.key() for level in _functorch.get_interpreter_stack() or ()]
+    return _functorch.TransformType.Functionalize in kinds
 
 
 class _Rotation(torch.autograd.Function):
@@ -225,8 +245,33 @@ class _Rotation(torch.autograd.Function):
 
 
 def _has_gradient(table: Tensor) -> bool:
-    """Say whether a derivative with respect to `table` is wanted, backward or forward."""
-    return table.requires_grad or unpack_dual(table).tangent is not None
+    """Say whether a derivative with respect to `table` may be wanted, backward or forward.
+
+    Each transform of `torch.func` wraps what an outer one, or none, differentiates.
+    """
+    while is_functorch_wrapped_tensor(table):
+        # Inside a wrapper no tangent can be asked for.
+        if table.requires_grad or forward_ad._current_level >= 0:
+            return True
+        table = _functorch.get_unwrapped(table)
+    if _wants_gradient(table):
+        return True
+    return forward_ad._current_level >= 0 and forward_ad.unpack_dual(table).tangent is not None
+
+
+def _is_cast(x: Tensor) -> bool:
+    """Say whether torch would refuse to put parts of `x` beside each other.
+
+    Autocast knows one dtype of 16 bits, and takes exception to the other in `cat` and `stack`.
+    """
+    if x.dtype not in LOW_PRECISION or not _is_any_autocast_enabled():
+        return False
+    kind = x.device.type
+    return (
+        torch.amp.is_autocast_available(kind)
+        and torch.is_autocast_enabled(kind)
+        and torch.get_autocast_dtype(kind) != x.dtype
+    )
 
 
 def _cast(x: Tensor, dtype: torch.dtype) -> Tensor:

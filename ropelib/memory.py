@@ -60,9 +60,9 @@ def overlaps_itself(x: Tensor) -> bool:
     last = sum(stride * (size - 1) for stride, size in axes)
     if axes[0][0] == 0 or x.numel() > last + 1:  # an expanded axis, or too few places for all
         return True
-    places = torch.zeros((), dtype=torch.int64)
+    places = torch.zeros((), dtype=torch.int64, device="cpu")
     for stride, size in axes:
-        places = places[..., None] + stride * torch.arange(size)
+        places = places[..., None] + stride * torch.arange(size, device="cpu")
     return len(places.unique()) < places.numel()
 
 

@@ -8,6 +8,8 @@ import ctypes
 import functools
 import hashlib
 import os
+import platform
+import shlex
 import shutil
 import subprocess
 import sys
@@ -19,6 +21,7 @@ import torch
 from torch import Tensor
 from torch.autograd.graph import increment_version
 
+from ropelib.devices import is_watched
 from ropelib.memory import is_bare
 
 SOURCE = Path(__file__).with_name("rotate.cpp")
@@ -47,64 +50,84 @@ def path() -> Path:
         True
     """
     cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    recipe = hashlib.sha256(SOURCE.read_bytes() + " ".join(_flags()).encode()).hexdigest()
+    made_for = " ".join((*_flags(), platform.machine()))
+    recipe = hashlib.sha256(SOURCE.read_bytes() + made_for.encode()).hexdigest()
     return Path(cache) / "ropelib" / f"rotate-{recipe[:16]}.so"
 
 
 def build() -> Path:
-    """Compile the kernel, unless that is done, and use it from now on.
+    """Compile the kernel, unless one is there that loads, and use it from now on.
 
     Returns:
         Where it lies; processes that start after that file was deleted do without it.
 
     Raises:
-        RuntimeError: if this is not Linux, there is no C++ compiler (`$CXX`, `c++`, `g++` or
-            `clang++`), or the compiler refuses.
+        RuntimeError: if this is not Linux, there is no C++ compiler (`$CXX`, or else `c++`, `g++`
+            or `clang++`) or no folder to write to, the compiler refuses, or what it made does not
+            load.
 
     Example:
         >>> build().exists()  # doctest: +SKIP
         True
     """
-    target = path()
-    if not target.exists():
-        if not sys.platform.startswith("linux"):
-            raise RuntimeError(f"the kernel is built on Linux only, got {sys.platform}")
-        if compiler() is None:
-            raise RuntimeError("no C++ compiler found: tried $CXX, c++, g++ and clang++")
+    kernel.cache_clear()
+    if kernel() is not None:
+        return path()
+    if not sys.platform.startswith("linux"):
+        raise RuntimeError(f"the kernel is built on Linux only, got {sys.platform}")
+    if compiler() is None:
+        tried = os.environ.get("CXX") or "c++, g++ and clang++"
+        raise RuntimeError(f"no C++ compiler found: tried {tried}")
+    try:
+        target = path()
         target.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=target.parent) as folder:
-            made = Path(folder) / target.name
-            command = [compiler(), *_flags(), str(SOURCE), "-o", str(made)]
-            done = subprocess.run(command, capture_output=True, text=True, check=False)
-            if done.returncode:
-                raise RuntimeError(f"{' '.join(command)} failed: {done.stderr}")
-            made.replace(target)  # at once: another process may look for it now
+        scratch = tempfile.TemporaryDirectory(dir=target.parent)
+    except (OSError, RuntimeError) as error:
+        raise RuntimeError(f"no folder for the kernel, set XDG_CACHE_HOME: {error}") from error
+    with scratch as folder:
+        made = Path(folder) / target.name
+        command = [*compiler(), *_flags(), str(SOURCE), "-o", str(made)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise RuntimeError(f"{shlex.join(command)} failed: {done.stderr}")
+        try:
+            _loaded(made)
+        except (OSError, AttributeError) as error:
+            raise RuntimeError(f"what {shlex.join(command)} made does not load: {error}") from error
+        made.replace(target)  # at once: another process may look for it now
     kernel.cache_clear()
     return target
 
 
-def compiler() -> str | None:
-    """Return the machine's C++ compiler, or None.
+def compiler() -> list[str] | None:
+    """Return the command of the machine's C++ compiler, `$CXX` alone where that is set, or None.
 
     Example:
-        >>> compiler() is None or Path(compiler()).exists()
+        >>> compiler() is None or Path(shutil.which(compiler()[0])).exists()
         True
     """
-    names = (os.environ.get("CXX"), "c++", "g++", "clang++")
-    return next(filter(None, map(shutil.which, filter(None, names))), None)
+    asked = shlex.split(os.environ.get("CXX", ""))
+    commands = [asked] if asked else [["c++"], ["g++"], ["clang++"]]
+    return next((command for command in commands if shutil.which(command[0])), None)
 
 
 @functools.cache
 def kernel() -> ctypes.CDLL | None:
-    """Return the compiled functions, or None where they have not been built; looked for once.
+    """Return the compiled functions, or None where they are not, or not to be had; looked for once.
 
     Example:
         >>> kernel() is None or callable(kernel().rotate)
         True
     """
-    built = path()
-    if not built.exists():
+    try:
+        built = path()
+        return _loaded(built) if built.exists() else None
+    # No home, none that may be read, no such library or none for this machine: `build` says which.
+    except (OSError, RuntimeError, AttributeError):
         return None
+
+
+def _loaded(built: Path) -> ctypes.CDLL:
     library = ctypes.CDLL(str(built))
     library.rotate.argtypes = [*4 * [ctypes.c_void_p], ctypes.c_int64 * 15, *4 * [ctypes.c_int]]
     library.rotate_both.argtypes = [*4 * [ctypes.c_void_p], ctypes.c_int64, ctypes.c_int64 * 10]
@@ -127,6 +150,7 @@ def takes(out: Tensor, x: Tensor, cos: Tensor, sin: Tensor) -> bool:
     """
     return (
         kernel() is not None
+        and not is_watched()
         and x.is_cpu
         and x.dtype in _DTYPES
         and 2 <= x.dim() <= 4

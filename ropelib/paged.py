@@ -5,7 +5,7 @@ from torch import Tensor
 
 from ropelib import checks, cuda
 from ropelib.cuda import ops
-from ropelib.devices import has_values
+from ropelib.devices import has_values, is_watched
 from ropelib.fused import check_outs, check_together, rotate_qk
 from ropelib.memory import overlaps, overlaps_itself
 from ropelib.tensor_checks import check_tensor
@@ -57,9 +57,9 @@ def rotate_into_cache(
         TypeError: as `rotate_qk`, or if `v`, a cache or `slot_mapping` is no tensor, or slots are
             neither int64 nor int32.
         ValueError: as `rotate_qk`, or if shapes, dtypes or devices do not fit, a cache shares
-            memory with what is read, a slot is beyond the cache, or a gradient is wanted, which
-            does not flow through a cache. On a GPU, which would have to be waited for, slots are
-            not looked at: one beyond the cache is not written.
+            memory with what is read or with `out`, or `out` with `v`, a slot is beyond the cache,
+            or a gradient is wanted, which does not flow through a cache. On a GPU, which would have
+            to be waited for, slots are not looked at: one beyond the cache is not written.
 
     Example:
         >>> from ropelib import cos_sin, inv_freq
@@ -82,12 +82,16 @@ def rotate_into_cache(
     if out is not None:
         check_outs(out, q, k, cos, sin)
     check_cache(q, k, v, k_cache, v_cache, slot_mapping)
+    if out is not None:
+        _check_apart(out, q, k, v, k_cache, v_cache)
     rows = {"position_ids": position_ids, "cu_seqlens": cu_seqlens}
     vectors = (q, k, v, k_cache, v_cache, *(() if out is None else out))
     if cuda.takes(*vectors, tables=(cos, sin, slot_mapping, *rows.values())):
         where = (slot_mapping, *rows.values(), layout)
-        if out is None and torch.compiler.is_compiling():
-            return ops.rotate_into_cache(q, k, v, cos, sin, k_cache, v_cache, *where)
+        compiles = torch.compiler.is_compiling()
+        if (out is None and compiles) or (not compiles and is_watched()):
+            turned = ops.rotate_into_cache(q, k, v, cos, sin, k_cache, v_cache, *where)
+            return turned if out is None else ops.write(out, turned)
         out = (torch.empty_like(q), torch.empty_like(k)) if out is None else out
         ops.into_cache((q, k), v, cos, sin, (k_cache, v_cache), *where, out)
         return out
@@ -165,3 +169,17 @@ def check_cache(
                 "slot_mapping must be less than "
                 f"{k_cache.shape[0] * k_cache.shape[1]}, the slots of the cache, got {last}"
             )
+
+
+def _check_apart(
+    out: tuple[Tensor, Tensor], q: Tensor, k: Tensor, v: Tensor, k_cache: Tensor, v_cache: Tensor
+) -> None:
+    """Raise where `out` lies on what is read or written after it."""
+    if not (has_values(k) and has_values(k_cache)):
+        return
+    for name, target, x in (("q", out[0], q), ("k", out[1], k)):
+        if overlaps(target, v):
+            raise ValueError(f"out of {name} must not share memory with v")
+        # That the caches lie apart from q and k is known.
+        if target is not x and (overlaps(target, k_cache) or overlaps(target, v_cache)):
+            raise ValueError(f"out of {name} must not share memory with a cache")

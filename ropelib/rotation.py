@@ -151,7 +151,7 @@ def _tables_of_range(
     knows the angle to 1.1e-16 of its size, and float32 the result to 3e-8; of position 0 all is
     exact.
     """
-    step = max(BLOCK // len(inv_freq), 1)
+    step = max(BLOCK // max(len(inv_freq), 1), 1)
     first = start // step * step
     low, high = (
         torch.arange(*span, dtype=torch.float64, device="cpu").unsqueeze(-1) * inv_freq
@@ -159,7 +159,8 @@ def _tables_of_range(
     )
     low_cos, low_sin = low.cos(), low.sin()  # (step, num_pairs)
     highs = (high.cos() * factor).unbind(), (high.sin() * factor).unbind()
-    tables = [torch.empty(stop - first, len(inv_freq), device="cpu") for _ in range(2)]
+    kind = {"dtype": torch.float32, "device": "cpu"}  # whatever the default is
+    tables = [torch.empty(stop - first, len(inv_freq), **kind) for _ in range(2)]
     scratch = torch.empty_like(low_cos)
     for high_cos, high_sin, cos, sin in zip(*highs, *(t.split(step) for t in tables), strict=True):
         torch.mul(low_cos, high_cos, out=scratch).addcmul_(low_sin, high_sin, value=-1)
@@ -207,7 +208,7 @@ def apply_rotary(
             neither float32 nor float64, or `seq_dim` is not an integer.
         ValueError: if shapes or devices do not fit, `layout` is unknown, `seq_dim` is no axis of
             `x` or its last, `out` does not fit `x` or shares memory as it must not, or `out` is
-            given where a gradient would have to flow or inside `torch.vmap`.
+            given where a gradient would have to flow or inside a transform of `torch.func`.
 
     Convention:
         Position m rotates counterclockwise by m * inv_freq. Gradients flow to `x` (backward is the

@@ -37,7 +37,8 @@ def looked_up(
         tensor([1.0000, 0.5000, 1.0000])
     """
     if cu_seqlens is not None:
-        place = torch.arange(seq_len, device=cos.device, dtype=cu_seqlens.dtype)
+        cu_seqlens = cu_seqlens.long().contiguous()  # 8 bits end before many a sequence does
+        place = torch.arange(seq_len, device=cos.device)
         position_ids = place - cu_seqlens[torch.searchsorted(cu_seqlens, place, right=True) - 1]
     if position_ids is None:
         return cos, sin
@@ -102,6 +103,7 @@ def check_rows(
     if given.dim() != 1 or len(given) < 2:
         raise ValueError(f"cu_seqlens must be (num_sequences + 1,), got shape {tuple(given.shape)}")
     if looks:
+        given = given.long()
         lengths = given.diff()
         if given[0] != 0 or lengths.min() < 0 or given[-1] > seq_len:
             raise ValueError(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 from torch import Tensor
-from torch._C._functorch import is_batchedtensor
+from torch._C._functorch import is_functorch_wrapped_tensor
 from torch._subclasses import FakeTensor
 
 from ropelib import checks
@@ -16,8 +16,8 @@ from ropelib.devices import has_values
 from ropelib.memory import overlaps, overlaps_itself
 
 FULL_PRECISION = (torch.float32, torch.float64)
-_LOW_PRECISION = (torch.bfloat16, torch.float16)
-FLOATS = (*_LOW_PRECISION, *FULL_PRECISION)
+LOW_PRECISION = (torch.bfloat16, torch.float16)
+FLOATS = (*LOW_PRECISION, *FULL_PRECISION)
 _INTEGERS = (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8)
 _FLOAT64_END = 2**53  # from here on float64 skips whole numbers, and float32 from 2**24 on
 _FLOAT32_END = 2**24
@@ -55,7 +55,7 @@ def checked_positions(
     """Return positions as a tensor, on the CPU where they were none, or refuse them."""
     if not isinstance(position_ids, Tensor):
         position_ids = torch.as_tensor(array_of_positions(position_ids, name), device="cpu")
-    if position_ids.dtype in _LOW_PRECISION:
+    if position_ids.dtype in LOW_PRECISION:
         raise TypeError(
             f"{name} must be integers, float32 or float64, got {position_ids.dtype}, which "
             "cannot tell positions apart: 0..8191 in bfloat16 are only 897 distinct places"
@@ -213,8 +213,11 @@ def check_out(out: Tensor, x: Tensor, cos: Tensor, sin: Tensor) -> None:
         )
     if torch.compiler.is_compiling() or out.is_meta or isinstance(out, FakeTensor):
         return
-    if any(map(is_batchedtensor, (out, x, cos, sin))):
-        raise ValueError("out was given inside torch.vmap, which does not say where it lies")
+    if any(map(is_functorch_wrapped_tensor, (out, x, cos, sin))):
+        raise ValueError(
+            "out was given inside torch.vmap or another transform of torch.func, "
+            "which does not say where it lies"
+        )
     _check_overlap(out, x, cos, sin)
 
 

@@ -40,7 +40,7 @@ def takes(*vectors: Tensor | None, tables: tuple[Tensor | None, ...] = ()) -> bo
         (not first.is_cuda or _is_known(first.device))
         and all(2 <= x.dim() <= 4 and x.dtype == first.dtype for x in vectors)
         and (torch.compiler.is_compiling() or all(map(is_bare, (*vectors, *tables))))
-        and not any(table.requires_grad for table in tables)
+        and not (torch.is_grad_enabled() and any(table.requires_grad for table in tables))
     )
 
 

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 from torch._C._functorch import is_legacy_batchedtensor
 
+from ropelib.devices import is_watched
 from ropelib.pairs import rotate_pairs
 from ropelib.table_rows import looked_up
 
@@ -42,18 +43,28 @@ def rotate(
     if k is None:
         wide.append(wide[0][:, :0])
     where = position_ids, cu_seqlens
-    if out is not None:
+    compiles = torch.compiler.is_compiling()
+    watched = not compiles and is_watched()  # by what must see an operation
+    if out is not None and not watched:
         wide_out = [_four(x) for x in out if x is not None]
         _launch(*wide, cos, sin, *where, layout, False, *wide_out, *wide[len(wide_out) :])
         return out
-    if torch.compiler.is_compiling() or (
-        torch.is_grad_enabled() and any(x.requires_grad for x in vectors)
-    ):
+    wanted = torch.is_grad_enabled() and any(x.requires_grad for x in vectors)
+    if compiles or watched or wanted:
         turned = rotate_qk(*wide, cos, sin, *where, layout, False)
     else:
         turned = _rotate_qk(*wide, cos, sin, *where, layout, False)
     shapes = (q.shape, wide[1].shape if k is None else k.shape)
-    return tuple(x.view(shape) for x, shape in zip(turned, shapes, strict=True))
+    turned = tuple(x.view(shape) for x, shape in zip(turned, shapes, strict=True))
+    return turned if out is None else write(out, turned)
+
+
+def write(out: tuple[Tensor, Tensor | None], turned: tuple[Tensor, Tensor]) -> tuple:
+    """Copy what was rotated to where it was asked for, and return that."""
+    for target, x in zip(out, turned, strict=True):
+        if target is not None:
+            target.copy_(x)
+    return out
 
 
 def rotate_alone(x: Tensor, cos: Tensor, sin: Tensor, layout: str, out: Tensor | None) -> Tensor:

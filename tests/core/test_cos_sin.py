@@ -9,7 +9,8 @@ import torch
 from torch.autograd import gradcheck
 from vectors import both_ways, randn, tables
 
-from ropelib import apply_rotary, cos_sin, inv_freq, rotation
+from ropelib import RotaryEmbedding, apply_rotary, cos_sin, inv_freq, rotation
+from ropelib.rotation import LONG
 
 
 def test_tables_are_exact_at_position_one_million():
@@ -141,3 +142,28 @@ def test_a_long_range_keeps_derivatives_of_the_frequencies():
     torch.testing.assert_close(ours, expected, rtol=1e-6, atol=1e-2)
     _, slope = torch.func.jvp(lambda f: cos_sin(ids, f)[1].sum(), (inv_freq(4),), (inv_freq(4),))
     assert slope != 0
+
+
+@pytest.mark.parametrize("default", [torch.bfloat16, torch.float64])
+def test_the_default_dtype_is_not_asked(default):
+    before = torch.get_default_dtype()
+    ids, q = range(-3, LONG), torch.randn(1, 1, 1, 8)
+    expected = cos_sin(ids, inv_freq(8))
+    rotary = RotaryEmbedding(8, layout="half")
+    turned = apply_rotary(q, *cos_sin([LONG - 1], inv_freq(8)), layout="half")
+    try:
+        torch.set_default_dtype(default)
+        for ours, exact in zip(cos_sin(ids, inv_freq(8)), expected, strict=True):
+            assert ours.dtype == torch.float32 and torch.equal(ours, exact)
+        torch.testing.assert_close(rotary(q, q, offset=LONG - 1)[0], turned)
+        table = rotary._table
+        rotary(q, q, offset=0)
+        assert rotary._table is table
+    finally:
+        torch.set_default_dtype(before)
+
+
+@pytest.mark.parametrize("length", [5, LONG])
+def test_no_frequencies_have_empty_tables(length):
+    for table in cos_sin(range(length), torch.empty(0)):
+        assert table.shape == (length, 0)

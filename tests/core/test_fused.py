@@ -6,11 +6,13 @@ import pytest
 import torch
 from programs import DEVICE, RUN_PROGRAMS, assert_rounded_once, oracle
 from torch.autograd import forward_ad
+from torch.fx.experimental.proxy_tensor import make_fx
 from vectors import LAYOUTS, every_layout, randn, tables
 
 from ropelib import RotaryEmbedding, apply_rotary, diagnose, inv_freq, rotation
 from ropelib.cuda import ops
 from ropelib.fused import rotate_qk
+from ropelib.table_rows import check_rows, looked_up
 
 DTYPES = [torch.float64, torch.float32, torch.bfloat16, torch.float16]
 # (head_dim, rotary_dim): one pair; all; no powers of two, whole and in part; odd; an odd rest
@@ -395,3 +397,50 @@ def test_vectors_that_do_not_go_together_are_refused():
     new = torch.empty_like(q)
     with pytest.raises(ValueError, match="the two of out must not share memory"):
         rotate_qk(q, k, cos, sin, layout="half", out=(new, new[:, 1:]))
+
+
+@pytest.mark.parametrize("seq_dim", [-2, 1])
+@pytest.mark.parametrize("out", [5, torch.empty(2, 2, 5, 3, 8)])
+def test_out_is_two_tensors_on_any_axis(seq_dim, out):
+    q = randn(2, 5, 5, 8)
+    with pytest.raises(TypeError, match="out must be two tensors, one for q and one for k, got"):
+        rotate_qk(q, q.clone(), *tables(), layout="half", seq_dim=seq_dim, out=out)
+
+
+@every_layout
+@pytest.mark.parametrize("dtype", [torch.int8, torch.uint8, torch.int16])
+def test_ends_of_sequences_count_in_few_bits_as_in_many(layout, dtype, launches):
+    (cos, sin), told = tables(range(300), 8), torch.tensor([0, 40, 100], device=DEVICE)
+    cos, sin, q = cos.to(DEVICE), sin.to(DEVICE), randn(2, 300, 8).to(DEVICE)
+    expected = rotate_qk(q, q, cos, sin, layout=layout, cu_seqlens=told)
+    for packed in (told.to(dtype), torch.stack((told, told), dim=-1).to(dtype)[:, 0]):
+        turned = rotate_qk(q, q, cos, sin, layout=layout, cu_seqlens=packed)
+        torch.testing.assert_close(turned, expected, rtol=0, atol=0)
+    falling = torch.tensor([0, 50, 30, 100], dtype=dtype)
+    with pytest.raises(ValueError, match=r"rise from 0 .*got \[0, 50, 30, 100\]"):
+        check_rows(None, falling, cos.cpu(), 300)
+
+
+def test_ends_of_sequences_may_lie_apart_without_a_warning(recwarn):
+    packed, always = torch.tensor([0, 7, 2, 7, 5])[::2], torch.is_warn_always_enabled()
+    torch.set_warn_always(True)  # and not once
+    assert looked_up(*tables(), None, packed, seq_len=5)[0].shape == (5, 4)
+    torch.set_warn_always(always)
+    assert not recwarn.list
+
+
+@every_layout
+@pytest.mark.parametrize("in_place", [False, True])
+def test_what_looks_on_sees_an_operation(layout, in_place, launches):
+    cos_and_sin, told, _ = asked("in a row", 6)
+    q, k = q_and_k(8, torch.float32)
+
+    def rotate(q, k):
+        q, k = q.clone(), k.clone()
+        out = (q, k) if in_place else None
+        return rotate_qk(q, k, *cos_and_sin, layout=layout, out=out, **told)
+
+    recorded = make_fx(rotate)(q, k)
+    expected = rotate(q + 1, 2 * k)
+    torch.testing.assert_close(recorded(q + 1, 2 * k), expected)
+    assert launches == 3 * ["rotate"] * RUN_PROGRAMS

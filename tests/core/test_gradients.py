@@ -5,7 +5,8 @@ import torch
 from torch.autograd import gradcheck, gradgradcheck
 from vectors import POSITIONS, both_ways, every_layout, every_width, randn, tables
 
-from ropelib import apply_rotary, inv_freq, reference
+from ropelib import apply_rotary, inv_freq, kernels, reference
+from ropelib.pairs import rotate_pairs
 
 
 @every_layout
@@ -112,3 +113,70 @@ def test_gradients_in_batches_are_those_one_by_one(layout, rotary_dim):
     (ours,) = torch.autograd.grad(rotated, y, grads, is_grads_batched=True, retain_graph=True)
     each = [torch.autograd.grad(rotated, y, grad, retain_graph=True)[0] for grad in grads]
     torch.testing.assert_close(ours, torch.stack(each))
+
+
+def nested(rotate, x, cos, sin):
+    """Derivatives to tables while an inner transform takes one to `x`, by name."""
+
+    def loss(x, cos):
+        return (rotate(x, cos, sin) ** 3).sum()
+
+    def inner(cos):
+        return (torch.func.grad(loss)(x, cos) ** 2).sum()
+
+    yield "reverse over reverse", torch.func.grad(inner)(cos)
+    yield "forward over reverse", torch.func.jvp(inner, (cos,), (cos,))[1]
+    yield (
+        "reverse over forward",
+        torch.func.grad(lambda c: torch.func.jacfwd(loss)(x, c).sum())(cos),
+    )
+    learned = cos.clone().requires_grad_()
+    (grad,) = torch.autograd.grad(inner(learned), learned)
+    yield "reverse over reverse, outside of functions", grad
+    many = torch.stack((cos, sin))
+
+    def over_tables(cos):
+        return torch.vmap(lambda c: rotate(x, c, sin))(cos)
+
+    yield "forward over tables in batches", torch.func.jvp(over_tables, (many,), (many,))[1]
+    yield "reverse over tables in batches", torch.func.grad(lambda c: over_tables(c).sum())(many)
+
+
+@both_ways
+@every_layout
+@pytest.mark.parametrize("form", ["from zero", "per batch"])
+def test_tables_get_the_derivatives_that_an_outer_transform_takes(layout, form):
+    x, (cos, sin) = randn(2, 2, 5, 8), tables(POSITIONS[form], 6)
+
+    def exact(x, cos, sin):
+        wide = (t.unsqueeze(-3) if t.dim() == 3 else t for t in (cos, sin))
+        return rotate_pairs(x, *wide, layout)
+
+    def ours(x, cos, sin):
+        return apply_rotary(x, cos, sin, layout=layout)
+
+    expected = nested(exact, x, cos, sin)
+    for (name, right), (_, result) in zip(expected, nested(ours, x, cos, sin), strict=True):
+        torch.testing.assert_close(result, right, msg=lambda text, name=name: f"{name}: {text}")
+
+
+@both_ways
+@every_layout
+def test_learned_tables_are_constants_where_no_gradient_is_kept(layout, monkeypatch):
+    x, (cos, sin) = randn(2, 2, 5, 8), tables()
+    expected = apply_rotary(x, cos, sin, layout=layout)
+    learned = cos.clone().requires_grad_()
+
+    def stopped(x):
+        with torch.no_grad():
+            turned = apply_rotary(x, learned, sin, layout=layout)
+        return (x * turned).sum()
+
+    torch.testing.assert_close(torch.func.grad(stopped)(x), expected)
+    monkeypatch.setattr(kernels, "rotate_pairs", None)
+    with torch.no_grad():
+        torch.testing.assert_close(apply_rotary(x, learned, sin, layout=layout), expected)
+        asking = x.clone().requires_grad_()
+        torch.testing.assert_close(
+            apply_rotary(asking, cos, learned * 0 + sin, layout=layout), expected
+        )

@@ -17,7 +17,7 @@ from vectors import (
     tables,
 )
 
-from ropelib import apply_rotary, convert_layout, inv_freq, kernels, reference
+from ropelib import RotaryEmbedding, apply_rotary, convert_layout, inv_freq, kernels, reference
 from ropelib.pairs import rotate_pairs
 
 
@@ -211,3 +211,66 @@ def test_writing_into_out_needs_no_more_than_a_block(layout, dtype, in_place, mo
     with Allocated() as allocated:
         apply_rotary(x, *cos_and_sin, layout=layout)
     assert allocated.largest >= x.nbytes
+
+
+# torch's own ways to change what operations do
+
+
+@both_ways
+@every_layout
+@pytest.mark.parametrize("rotary_dim", [8, 6])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("autocast", [torch.bfloat16, torch.float16])
+def test_autocast_changes_nothing(layout, rotary_dim, dtype, autocast):
+    rotary, cos_and_sin = (
+        RotaryEmbedding(8, rotary_dim=rotary_dim, layout=layout),
+        tables(range(5), rotary_dim, torch.float32),
+    )
+    q, k = randn(1, 3, 5, 8, dtype=dtype), randn(1, 2, 5, 8, seed=1, dtype=dtype)
+    learned = cos_and_sin[0].clone().requires_grad_()
+
+    def rotated():
+        steps = [x[:, :, :1] for x in (q, k)]
+        yield from rotary(q, k)
+        yield from rotary(*steps, offset=3)
+        yield from rotary(*steps, offset=4)
+        yield from rotary(*steps, torch.tensor([4]))
+        yield apply_rotary(q, learned, cos_and_sin[1], layout=layout)
+        yield apply_rotary(q.clone().requires_grad_(), *cos_and_sin, layout=layout)
+        yield apply_rotary(q, *cos_and_sin, layout=layout, out=torch.empty_like(q))
+
+    expected = [*rotated()]
+    with torch.autocast("cpu", dtype=autocast):
+        for ours, exact in zip(rotated(), expected, strict=True):
+            assert torch.equal(ours, exact) and ours.dtype == dtype
+
+
+@every_layout
+def test_autocast_changes_nothing_of_what_a_compiler_reads(layout):
+    torch.compiler.reset()
+    x, cos_and_sin = randn(3, 5, 8, dtype=torch.float16), tables(dtype=torch.float32)
+
+    def rotate(x):
+        return apply_rotary(x, *cos_and_sin, layout=layout)
+
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        turned = torch.compile(rotate, fullgraph=True, backend="aot_eager")(x)
+    torch.testing.assert_close(turned, rotate(x))
+
+
+@both_ways
+@every_layout
+@pytest.mark.filterwarnings("ignore")  # torch.jit.trace warns of much
+def test_functions_without_side_effects_and_traces_hold_for_other_numbers(layout):
+    x, cos_and_sin = randn(3, 5, 8), tables(rotary_dim=6)
+
+    def rotate(x):
+        return apply_rotary(x, *cos_and_sin, layout=layout)
+
+    def gradient(x):
+        return torch.func.grad(lambda x: rotate(x).pow(3).sum())(x)
+
+    torch.testing.assert_close(torch.func.functionalize(rotate)(x), rotate(x))
+    torch.testing.assert_close(torch.func.functionalize(gradient)(x), gradient(x))
+    traced = torch.jit.trace(rotate, x, check_trace=False)
+    torch.testing.assert_close(traced(x + 1), rotate(x + 1))

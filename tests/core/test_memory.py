@@ -215,3 +215,23 @@ def test_out_is_refused_inside_vmap():
 def test_out_must_be_a_tensor():
     with pytest.raises(TypeError, match=r"out must be a tensor, got \[\]"):
         apply_rotary(randn(5, 8), *tables(), layout="half", out=[])
+
+
+@pytest.mark.parametrize("transform", ["grad", "jvp"])
+def test_out_is_refused_inside_a_transform(transform):
+    x, other = randn(5, 8), randn(5, 8)
+
+    def rotate(y):
+        return apply_rotary(x, *tables(), layout="half", out=torch.empty_like(y)).sum()
+
+    with pytest.raises(ValueError, match=r"another transform of torch\.func"):
+        if transform == "grad":
+            torch.func.grad(rotate)(other)
+        else:
+            torch.func.jvp(rotate, (other,), (other,))
+
+
+def test_the_default_device_is_not_asked():
+    x = torch.zeros(30).as_strided((3, 2), (2, 3))  # strides that take a list of addresses
+    with torch.device("meta"):
+        assert not overlaps_itself(x)

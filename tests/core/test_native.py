@@ -6,6 +6,9 @@ from types import SimpleNamespace
 
 import pytest
 import torch
+from torch._subclasses import FakeTensor, FakeTensorMode
+from torch.fx.experimental.proxy_tensor import make_fx
+from torch.utils.flop_counter import FlopCounterMode
 from vectors import OTHER, every_layout, randn, tables32
 
 from ropelib import (
@@ -214,6 +217,53 @@ def test_writing_in_place_is_noticed_by_autograd():
         apply_rotary(x, *tables32(), layout="half", out=x)
 
 
+# Who knows operations alone
+
+RECORDERS = {
+    "torch.jit.trace": lambda f, *x: torch.jit.trace(f, x, check_trace=False),
+    "make_fx": lambda f, *x: make_fx(f)(*x),
+    "make_fx, before dispatch": lambda f, *x: make_fx(f, pre_dispatch=True)(*x),
+}
+
+
+@every_layout
+@every_dtype
+@pytest.mark.parametrize("recorder", RECORDERS)
+@pytest.mark.parametrize("seq_len", [1, 5])
+@pytest.mark.filterwarnings("ignore")  # torch.jit.trace warns of much
+def test_what_is_recorded_holds_for_other_numbers(
+    counted, layout, dtype, recorder, seq_len, monkeypatch
+):
+    monkeypatch.setattr(kernels, "FEW", 2**18)
+    rotary = RotaryEmbedding(8, layout=layout)
+    q, k = randn(1, 3, seq_len, 8, dtype=dtype), randn(1, 2, seq_len, 8, seed=1, dtype=dtype)
+    expected = rotary(2 * q, k + 1, offset=7)
+    before = counted.copy()
+    recorded = RECORDERS[recorder](lambda q, k: rotary(q, k, offset=7), q, k)
+    assert counted == before != []
+    for ours, exact in zip(recorded(2 * q, k + 1), expected, strict=True):
+        torch.testing.assert_close(ours, exact, rtol=torch.finfo(dtype).eps, atol=1e-6)
+
+
+@pytest.mark.parametrize("seq_len", [1, 5])
+def test_modes_and_transforms_see_operations(counted, seq_len, monkeypatch):
+    monkeypatch.setattr(kernels, "FEW", 2**18)
+    rotary, q = RotaryEmbedding(8, layout="half"), randn(1, 3, seq_len, 8, dtype=torch.float32)
+    turned, _ = rotary(q, q, offset=7)
+    before = counted.copy()
+    with FlopCounterMode(display=False):
+        torch.testing.assert_close(rotary(q, q, offset=7)[0], turned)
+    assert counted == before != []
+    grad = torch.func.grad(lambda x: (rotary(q, q, offset=7)[0] * x).sum())(q)
+    torch.testing.assert_close(grad, turned)
+    rotary(q, q, offset=8)
+    with FakeTensorMode(allow_non_fake_inputs=True):
+        assert isinstance(rotary(q, q, offset=8)[0], FakeTensor)
+    before = len(counted)
+    rotary(q, q, offset=8)
+    assert len(counted) > before
+
+
 # Building
 
 
@@ -244,9 +294,11 @@ def test_another_processor_or_source_has_another_kernel(cache, monkeypatch, tmp_
     for capability in ("DEFAULT", "AVX2", "AVX512"):
         monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda c=capability: c)
         names.append(native.path())
+    monkeypatch.setattr("platform.machine", lambda: "another")
+    names.append(native.path())
     (tmp_path / "rotate.cpp").write_text("another")
     monkeypatch.setattr(native, "SOURCE", tmp_path / "rotate.cpp")
-    assert len({*names, native.path()}) == 4
+    assert len({*names, native.path()}) == 5
 
 
 def test_what_cannot_be_built_says_why(cache, monkeypatch, tmp_path):
@@ -271,3 +323,64 @@ def test_python_and_the_kernel_agree_on_the_longest_row():
     (power,) = re.findall(r"ROW = 1 << (\d+);", source)
     assert native._LONGEST_ROW == 2 ** int(power)
     assert ctypes.sizeof(ctypes.c_int64 * 15) == 15 * 8
+
+
+@pytest.mark.parametrize("home", ["none", "not to be read"])
+def test_without_a_home_there_is_no_kernel(cache, monkeypatch, home):
+    def fail():
+        raise PermissionError("not to be read") if home != "none" else RuntimeError("no home")
+
+    if home == "none":
+        monkeypatch.delenv("XDG_CACHE_HOME")
+        monkeypatch.setattr(native.Path, "home", fail)
+    else:
+        monkeypatch.setattr(native, "path", lambda: SimpleNamespace(exists=fail))
+    assert native.kernel() is None
+    x = randn(5, 8, dtype=torch.float32)
+    exact = reference.rotate(x, range(5), inv_freq(8), layout="half")
+    turned = apply_rotary(x, *tables32(), layout="half").double()
+    torch.testing.assert_close(turned, exact, rtol=0, atol=1e-6)
+    if home == "none":
+        with pytest.raises(RuntimeError, match=r"no folder .* set XDG_CACHE_HOME: no home"):
+            native.build()
+
+
+def test_a_folder_that_cannot_be_written_to_is_named(cache, monkeypatch):
+    (cache / "file").write_text("")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(cache / "file"))
+    with pytest.raises(RuntimeError, match=r"no folder for the kernel, .*file"):
+        native.build()
+
+
+def test_a_kernel_that_does_not_load_is_none_and_is_built_anew(cache):
+    native.path().parent.mkdir()
+    native.path().write_bytes(b"junk")
+    assert native.kernel() is None
+    apply_rotary(randn(5, 8, dtype=torch.float32), *tables32(), layout="half")
+    assert native.build() == native.path() and native.kernel() is not None
+    assert native.path().read_bytes() != b"junk"
+
+
+@pytest.mark.parametrize(
+    ("source", "why"),
+    [("int gone(); int x = gone();", "undefined symbol"), ("int x;", "undefined symbol: rotate")],
+)
+def test_what_was_made_and_does_not_load_says_why(cache, monkeypatch, tmp_path, source, why):
+    (tmp_path / "rotate.cpp").write_text(source)
+    monkeypatch.setattr(native, "SOURCE", tmp_path / "rotate.cpp")
+    with pytest.raises(RuntimeError, match=f"made does not load: .*{why}"):
+        native.build()
+    assert native.kernel() is None and not list(cache.rglob("*.so"))
+
+
+def test_the_compiler_that_was_asked_for_is_taken_with_its_flags(cache, monkeypatch):
+    (name,) = native.compiler()[:1]
+    monkeypatch.setenv("CXX", f"{name} -DNOTHING='a b'")
+    assert native.compiler() == [name, "-DNOTHING=a b"]
+    native.build()
+    assert native.kernel() is not None
+    native.path().unlink()
+    monkeypatch.setenv("CXX", "nowhere/c++")
+    assert native.compiler() is None
+    with pytest.raises(RuntimeError, match=r"no C\+\+ compiler found: tried nowhere/c\+\+"):
+        native.build()

@@ -3,6 +3,7 @@
 import pytest
 import torch
 from programs import DEVICE, RUN_PROGRAMS, assert_rounded_once, oracle
+from torch.fx.experimental.proxy_tensor import make_fx
 from vectors import every_layout, randn, tables
 
 from ropelib.cuda import ops
@@ -205,3 +206,56 @@ def test_a_slot_that_is_not_there_is_refused_where_it_can_be_seen():
     cos_and_sin, slots = tables(range(6), 10, torch.float32), SLOTS + 1
     with pytest.raises(ValueError, match="less than 12, the slots of the cache, got 12"):
         rotate_into_cache(*tensors[:3], *cos_and_sin, *tensors[3:], slots, layout="half")
+
+
+def test_out_lies_apart_from_values_and_caches():
+    q, k, v, k_cache, v_cache = made(10, 10, torch.float32)
+    cos, sin = (t.to(DEVICE) for t in tables(range(6), 10, torch.float32))
+    packed = torch.cat((q, k, v), dim=1)
+    within = packed.split((5, 2, 2), dim=1)
+    new_q, new_k, slots = torch.empty_like(q), torch.empty_like(k), SLOTS.to(DEVICE)
+
+    def rotate(q, k, v, out):
+        return rotate_into_cache(
+            *(q, k, v, cos, sin, k_cache, v_cache, slots), layout="half", out=out
+        )
+
+    expected = rotate(q, k, v, None)
+    for ours, exact in zip(rotate(*within, within[:2]), expected, strict=True):
+        assert torch.equal(ours, exact)
+    mine = [cache.flatten(0, 1)[:6] for cache in (k_cache, v_cache)]
+    for vectors, out, message in (
+        ((q, k, k), (q, k), "out of k must not share memory with v"),
+        ((q, k, v), (new_q, v), "out of k must not share memory with v"),
+        ((q, k, within[0][:, 1:3]), (within[0], new_k), "out of q must not share memory with v"),
+        ((q, k, v), (new_q, mine[0]), "out of k must not share memory with a cache"),
+        ((q, k, v), (new_q, mine[1]), "out of k must not share memory with a cache"),
+    ):
+        before = [x.clone() for x in (*vectors, k_cache, v_cache)]
+        with pytest.raises(ValueError, match=message):
+            rotate(*vectors, out)
+        for x, kept in zip((*vectors, k_cache, v_cache), before, strict=True):
+            assert torch.equal(x, kept)
+
+
+@pytest.mark.parametrize("in_place", [False, True])
+def test_what_looks_on_sees_an_operation(in_place, launches, monkeypatch):
+    if not RUN_PROGRAMS:
+        pytest.skip("plain operations are seen one by one")
+    monkeypatch.setattr("ropelib.paged.has_values", lambda _: False)  # as on a GPU
+    q, k, v, *caches = made(dtype=torch.float32)
+    cos_and_sin, told, _ = asked("a row each", 10, torch.float32)
+    slots = SLOTS.to(DEVICE)
+
+    def step(q, k, v, k_cache, v_cache):
+        q, k = q.clone(), k.clone()
+        out = (q, k) if in_place else None
+        where = (k_cache, v_cache, slots)
+        return rotate_into_cache(q, k, v, *cos_and_sin, *where, layout="half", out=out, **told)
+
+    recorded = make_fx(step)(q, k, v, *(x.clone() for x in caches))
+    again = [x.clone() for x in caches]
+    expected = step(q + 1, k, 2 * v, *caches)
+    torch.testing.assert_close(recorded(q + 1, k, 2 * v, *again), expected)
+    assert all(map(torch.equal, caches, again))
+    assert launches == 3 * ["rotate_into_cache"]

@@ -122,3 +122,13 @@ def test_what_does_not_fit_is_refused(wrong, error, message):
     rest = {name: value for name, value in wrong.items() if name not in right}
     with pytest.raises(error, match=message):
         rerotate(k, RotaryEmbedding(8, layout="half"), by=by, **rest)
+
+
+@pytest.mark.parametrize("what", [None, "x", {"head_dim": 8}])
+def test_what_is_no_configuration_is_refused(what):
+    for ask in (
+        lambda: rerotate(randn32(3, 8), what, by=1),
+        lambda: RotaryEmbedding.from_config(what),
+    ):
+        with pytest.raises(TypeError, match="a configuration must have head_dim, layout, inv_freq"):
+            ask()
