@@ -188,8 +188,8 @@ def diagnose(
 
     try:
         probes = measurable(rotate, "rotate")
-        guessed = expected is None
-        if guessed:
+        guessed = all(said is None for said in (expected, inv_freq, attention_factor, layout))
+        if expected is None:
             expected = getattr(probes[0].rotate, "meant", None)
         other = None
         if is_a_rotation(expected):
@@ -314,6 +314,7 @@ def _report(m: Measured, expectation: Expectation) -> Report:
     if not wrong:
         later = (large_and_late, differs_in_a_crowd, surroundings, differs_at_places)
         wrong += filter(None, [next(filter(None, (rule(m) for rule in later)), None)])
+    m.as_said = expectation.inv_freq is not None
     notes = list(filter(None, (rule(m) for rule in NOTES))) if described and not wrong else []
     notes += expectation.notes(m) if described and not wrong else []
     findings = tuple(_in_k(f, m.probe) for f in (*wrong, *notes))
@@ -356,7 +357,8 @@ def _profile(m: Measured) -> str:
     fit, speeds = m.fit, m.turning
     if fit.is_geometric:
         factor = "" if abs(fit.factor - 1) < 1e-5 else f", divided by {fit.factor:.6g}"
-        return f"geometric with base {fit.base:.6g}{factor}"
+        about = "about " if m.noise > 1e-4 else ""  # as coarse tables tell it
+        return f"geometric with base {about}{fit.base:.6g}{factor}"
     if fit.jump is not None:
         slow = fit.factor * fit.jump
         return (

@@ -21,7 +21,10 @@ def from_tables(apply: Callable, tables: Callable) -> tuple[Rotate, Rotate]:
 
     Args:
         apply: returns `(q, k)` rotated.
-        tables: returns `(cos, sin)` for `position_ids` of shape `(batch, seq_len)`.
+        tables: returns `(cos, sin)` for `position_ids` of shape `(batch, seq_len)`; or it takes
+            `(x, seq_len)` and returns those of positions 0 to `seq_len` - 1, of which rows are
+            then handed on, `(batch, 1, seq_len, width)`, or all, where `apply` takes
+            `position_ids`.
 
     Returns:
         The pair that `diagnose` takes.
@@ -34,7 +37,23 @@ def from_tables(apply: Callable, tables: Callable) -> tuple[Rotate, Rotate]:
         >>> diagnose((rotate_q, rotate_k)).layout
         'half'
     """
+    if "position_ids" not in names_of(tables) and "seq_len" in names_of(tables)[1:]:
+        return from_module(_by_length(apply, tables))
     return from_module(lambda q, k, position_ids: apply(q, k, *tables(q, position_ids)))
+
+
+def _by_length(apply: Callable, tables: Callable) -> Callable:
+    """Call as GPT-NeoX and the first Llama do: tables of a length, and rows of them looked up."""
+
+    def both(q: Tensor, k: Tensor, position_ids: Tensor) -> Sequence[Tensor]:
+        made = tables(q, seq_len=int(position_ids.max()) + 1)
+        if "position_ids" in names_of(apply):
+            return apply(q, k, *made, position_ids=position_ids)
+        # (seq_len, width), or with axes of length 1 before it: one for the heads remains
+        rows = (table.reshape(table.shape[-2:])[position_ids] for table in made)
+        return apply(q, k, *(row[:, None] for row in rows))
+
+    return both
 
 
 def from_module(module: Callable) -> tuple[Rotate, Rotate]:

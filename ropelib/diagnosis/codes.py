@@ -116,6 +116,11 @@ _NOTES = {
         "a table of fixed length",
         "Make it as long as the longest text.",
     ),
+    "layout-unlike-the-form": (
+        "Pairs are others than those of the code that its arguments are named after.",
+        "a table named freqs_cis, which Meta has with neighbors and Gemma with halves",
+        "Right with weights for it: layout= or expected= says which.",
+    ),
     "few-positions": (
         "Fewer than 32 positions were tried.",
         "a short table, as that of the sides of an image, or max_position=",
@@ -278,9 +283,9 @@ _GROUPS = {
     "Notes on frequencies": "frequencies-of-the-whole-head linearly-scaled slowest-pairs-first "
     "not-geometric attention-factor frequencies-depend-on-length long-calls-not-tried "
     "tables-in-low-precision angles-in-float32",
-    "Notes on what it takes and returns": "called-as table-ends few-positions dtype-changed "
-    "bfloat16-refused changes-its-input rows-refused contiguous-positions-only counts-itself "
-    "strides-refused grouped-queries-refused no-gradient",
+    "Notes on what it takes and returns": "called-as layout-unlike-the-form table-ends "
+    "few-positions dtype-changed bfloat16-refused changes-its-input rows-refused "
+    "contiguous-positions-only counts-itself strides-refused grouped-queries-refused no-gradient",
 }
 
 

@@ -29,7 +29,7 @@ from ropelib.diagnosis.handed import (
 )
 from ropelib.diagnosis.models import from_transformers, is_of_transformers
 from ropelib.diagnosis.probes import Rotate, signature_of
-from ropelib.diagnosis.report import Finding, Report, wrong
+from ropelib.diagnosis.report import Finding, Report, note, wrong
 from ropelib.diagnosis.ways import Way, the_right_one
 from ropelib.frequencies import inverse_frequencies
 
@@ -222,7 +222,8 @@ def as_its_form_asks(report: Report, rotate: Rotate, guessed: bool = False) -> R
         True
     """
     if guessed:
-        report = replace(report, findings=tuple(map(_as_guessed, report.findings)))
+        findings = [*map(_as_guessed, report.findings), *_unlike_its_form(report, rotate)]
+        report = replace(report, findings=tuple(findings))
     holds = getattr(rotate, "holds", None)
     if holds is None or not report.ok:
         return report
@@ -237,6 +238,19 @@ def as_its_form_asks(report: Report, rotate: Rotate, guessed: bool = False) -> R
 
     findings = sorted(map(judged, report.findings), key=lambda f: f.severity != "wrong")
     return replace(report, findings=tuple(findings))
+
+
+def _unlike_its_form(report: Report, rotate: Rotate) -> list[Finding]:
+    usual = getattr(rotate, "usual_layout", report.layout)
+    if not report.ok or report.layout == usual:
+        return []
+    return [
+        note(
+            "layout-unlike-the-form",
+            f"Pairs are {report.layout}, and Meta's code, which has a table of this name, pairs "
+            f"{usual} ones. Gemma's does as this: layout= or expected= says what the weights want.",
+        )
+    ]
 
 
 def _as_guessed(finding: Finding) -> Finding:
@@ -298,12 +312,10 @@ def _positions_before(rotate: Callable) -> tuple[Rotate, ...]:
         Way(flat, "x (batch * seq_len, num_heads * head_dim), positions (batch * seq_len,)"),
     ]
     turned = the_right_one(ways)
-    names = names_of(rotate)
     width = getattr(rotate, "head_size", None)
     if isinstance(width, int):
         turned.head_dim = width
-    both = names[1:3] in BOTH and not _binds(rotate, "positions", "x")
-    return from_module(turned) if both else (turned,)
+    return from_module(turned) if names_of(rotate)[1:3] in BOTH else (turned,)
 
 
 def _binds(rotate: Callable, *arguments: str, **named: object) -> bool:

@@ -162,7 +162,8 @@ def from_freqs_cis(apply: Callable, head_dim: int = 64) -> tuple[Rotate, ...]:
         head_dim: width of the vectors.
 
     Returns:
-        What `diagnose` takes, one rotation or that of q and that of k. Either layout is right.
+        What `diagnose` takes, one rotation or that of q and that of k. Either layout is
+        right, and a note says where it is not Meta's.
 
     Example:
         >>> from ropelib import diagnose
@@ -182,6 +183,7 @@ def from_freqs_cis(apply: Callable, head_dim: int = 64) -> tuple[Rotate, ...]:
         rotations = (the_right_one([Way(row_by_row(way.call), way.words) for way in ways]),)
     for rotate in rotations:
         rotate.head_dim, rotate.meant = head_dim, Meant(speeds)
+        rotate.usual_layout = "interleaved"
     return rotations
 
 

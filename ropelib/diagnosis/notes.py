@@ -66,6 +66,8 @@ def _width(m: Measured) -> Finding | None:
             "slow-pairs-stand-still",
             "The slowest pairs do not turn, as in p-RoPE."
             if pairing.width > m.num_pairs + 1
+            else "The slowest pair does not turn, as expected."
+            if m.as_said
             else "The slowest pair does not turn: p-RoPE, or a loop that ends one pair early.",
             pairs_that_turn=m.num_pairs,
             of=pairing.width,

@@ -9,7 +9,16 @@ from exhibits import plain
 import ropelib
 from ropelib import RotaryEmbedding, diagnosis
 from ropelib.checks import LAYOUTS
-from ropelib.diagnosis import Finding, Report, diagnose, from_module, from_tables, seq_first
+from ropelib.diagnosis import (
+    Finding,
+    Report,
+    diagnose,
+    from_counting,
+    from_module,
+    from_offset,
+    from_tables,
+    seq_first,
+)
 
 
 def test_adapters_give_the_same_report_as_the_rotation_itself():
@@ -48,11 +57,83 @@ def test_what_takes_the_sequence_first_is_told_how_to_be_judged(shift):
         assert (both.code, both.where) == ("takes-sequence-first", "k")
 
 
+def by_start(x, start_pos):  # (batch, seq_len, num_heads, head_dim), as Meta has it
+    ids = torch.arange(start_pos, start_pos + x.shape[1])
+    return plain(x.transpose(1, 2), ids).transpose(1, 2)
+
+
+def both_by_start(q, k, start_pos):
+    return by_start(q, start_pos), by_start(k, start_pos)
+
+
+def counting(x):
+    return by_start(x, 0)
+
+
+def both_counting(q, k):
+    return by_start(q, 0), by_start(k, 0)
+
+
+def both_at(q, k, position_ids):
+    turned = (plain(x.transpose(1, 2), position_ids).transpose(1, 2) for x in (q, k))
+    return tuple(turned)
+
+
+def tables(x, position_ids):
+    return position_ids, None
+
+
+SEQUENCE_FIRST = {
+    "offset": by_start,
+    "offset, q and k": both_by_start,
+    "counting": counting,
+    "counting, q and k": both_counting,
+    "q and k": both_at,
+    "q and k by an adapter": from_module(both_at),
+    "tables": from_tables(lambda q, k, ids, _: both_at(q, k, ids), tables),
+    "offset by an adapter": from_offset(by_start),
+    "counting by an adapter": from_counting(counting),
+}
+
+
+@pytest.mark.parametrize("form", SEQUENCE_FIRST)
+def test_seq_first_composes_with_every_form(form):
+    short = {"max_position": 40}
+    told = diagnose(SEQUENCE_FIRST[form], **short)
+    assert told.codes == ("takes-sequence-first",), told
+    report = diagnose(seq_first(SEQUENCE_FIRST[form]), **short)
+    assert report.ok and report.base == pytest.approx(10_000, rel=1e-5), report
+
+
+def test_seq_first_goes_inside_of_an_adapter_as_well():
+    for rotate in (from_offset(seq_first(by_start)), from_counting(seq_first(counting))):
+        assert diagnose(rotate, max_position=40).ok
+    late = seq_first(lambda x, start_pos: by_start(x, start_pos + 1))
+    assert diagnose(late, max_position=40).codes == ("off-by-one",)
+
+
+def test_seq_first_hands_over_what_is_contiguous_where_that_is_asked_for():
+    def rotate(x, position_ids):
+        assert x.is_contiguous()
+        return both_at(x, x, position_ids)[0]
+
+    report = diagnose(seq_first(rotate), max_position=40)
+    assert report.ok and report.codes == ("strides-refused",)
+
+
+def test_heads_that_differ_in_either_order_are_named():
+    def rotate(x, start_pos):
+        heads = torch.arange(x.shape[1])[:, None]
+        return plain(x, torch.arange(start_pos, start_pos + x.shape[2]) * (1 + heads))
+
+    assert diagnose(rotate, max_position=40).codes == ("heads-differ",)
+
+
 def test_what_cannot_be_measured_in_the_other_order_is_not_said_to_take_it():
     def rotate(x, ids):
         assert x.shape[1] == ids.shape[-1]
-        if ids.max() >= 20:
-            raise IndexError("a table of 20")
+        if ids.max() >= 11:
+            raise IndexError("a table of 11")
         return plain(x.transpose(1, 2), ids).transpose(1, 2)
 
     assert diagnose(rotate).codes == ("rotates-by-head",)

@@ -21,7 +21,21 @@ from ropelib.diagnosis.paths import every_position
         (lambda: 1, TypeError, r"rotate must take \(x, position_ids\): too many positional"),
         (lambda q, k, cos, sin: q, TypeError, "missing a required argument: .*; from_tables and"),
         (lambda x, ids, c: x, TypeError, "missing a required argument: 'c'; from_tables and"),
-        (lambda x, ids: None, TypeError, "rotate must return a tensor, got None for x"),
+        (
+            lambda x, ids, c: x,
+            TypeError,
+            r"and diagnose\(lambda x, position_ids: yours\(\.\.\.\)\) any",
+        ),
+        (
+            lambda x, ids: None,
+            TypeError,
+            "got None for x .*; end it with return x, or wrap it: lam",
+        ),
+        (
+            lambda x, ids: x.numpy(),
+            TypeError,
+            "got ndarray .*; wrap it: lambda .* torch.from_numpy",
+        ),
         (lambda x, ids: (x, x), TypeError, "got tuple .*; see from_tables and from_module"),
     ],
 )
@@ -90,20 +104,49 @@ def test_code_that_would_end_the_program_is_never_right(error, at):
     assert f" raised {type(error).__name__} for x " in report.findings[0].sentence
 
 
-def test_a_table_must_hold_the_first_32_positions():
-    def table(length):
-        def rotate(x, ids):
-            if ids.max() >= length:
-                raise IndexError(f"a table of {length}")
-            return plain(x, ids)
+def of_length(length):
+    """A table that ends."""
 
-        return rotate
+    def rotate(x, ids):
+        if ids.max() >= length:
+            raise IndexError(f"a table of {length}")
+        return plain(x, ids)
 
-    report = diagnose(table(32), max_position=100)
+    return rotate
+
+
+def test_a_short_table_is_measured_as_far_as_it_goes():
+    report = diagnose(of_length(32), max_position=100)
     assert report.ok and report.positions == 25  # 100, 50, 25 are tried
-    for length, max_position in ((31, 32), (20, 100)):  # 16 are not
-        (finding,) = diagnose(table(length), max_position=max_position).findings
-        assert finding.code == "call-raises" and finding.sentence.endswith(f": a table of {length}")
+    for length, max_position in ((31, 32), (20, 100), (16, 8192), (14, 8192), (12, 8192)):
+        report = diagnose(of_length(length), max_position=max_position)
+        assert report.ok and report.positions == length, report
+        assert report.base == pytest.approx(10_000, rel=1e-6)
+        assert set(report.codes) == {"table-ends", "few-positions"}
+        assert f"Positions 0 to {length - 1} alone were tried" in str(report)
+    (finding,) = diagnose(of_length(11)).findings
+    assert finding.code == "call-raises" and finding.sentence.endswith(": a table of 11")
+    assert "fewer than 12 positions" in finding.cause
+
+
+def test_bugs_show_at_few_positions_too():
+    short = {"max_position": 16}
+    assert diagnose(plain, **short).codes == ("few-positions",)
+    assert diagnose(lambda x, ids: plain(x, ids + 1), **short).codes == ("off-by-one",)
+    for shift, code in ((0, "restarts-at-zero"), (-1, "off-by-one"), (1, "off-by-one")):
+
+        def step(x, ids, shift=shift):
+            alone = ids + shift if shift else 0 * ids
+            return plain(x, alone if x.shape[2] == 1 else ids)
+
+        assert diagnose(plain, decode=step, **short).codes == (f"decode-{code}",)
+
+
+def test_what_makes_a_table_end_is_no_infinity():
+    def rotate(x, ids):
+        return plain(x, ids) / (ids.max() < 20)
+
+    assert diagnose(rotate, max_position=64).codes == ("not-finite",)
 
 
 def test_who_presses_control_c_is_obeyed():
@@ -136,7 +179,7 @@ def test_sizes_in_a_message_name_a_bug_only_where_they_are_those_of_head_dim():
         ({"head_dim": 1025}, ValueError, "head_dim must be at most 1024, got 1025"),
         ({"head_dim": "a"}, TypeError, "head_dim must be an integer, got 'a'"),
         ({"head_dim": 64.0}, TypeError, "head_dim must be an integer, got 64.0"),
-        ({"max_position": 31}, ValueError, "max_position must be at least 32, got 31"),
+        ({"max_position": 11}, ValueError, "max_position must be at least 12, got 11"),
         ({"max_position": 10**12}, ValueError, "max_position must be at most 1048576, got 1000"),
         ({"max_position": "a"}, TypeError, "max_position must be an integer, got 'a'"),
         ({"max_position": 100.5}, TypeError, "max_position must be an integer, got 100.5"),

@@ -323,6 +323,19 @@ def _():
     return {"rotate": apply_rotary_enc}
 
 
+UNLIKE = ("layout-unlike-the-form",)
+
+
+@exhibit("halves in Meta's form", layout="half", base=10_000, notes=UNLIKE)
+def _():
+    def apply_rotary_emb(x, freqs_cis):  # as Gemma has it
+        a, b = x.float().chunk(2, dim=-1)
+        turned = torch.complex(a, b) * freqs_cis[:, None]
+        return torch.cat((turned.real, turned.imag), dim=-1).type_as(x)
+
+    return {"rotate": apply_rotary_emb}
+
+
 @exhibit("clockwise by the tables it is handed", layout="half", base=10_000, notes=("clockwise",))
 def _():
     def apply_rotary_emb(x, cos, sin):  # as nanochat has it
