@@ -215,6 +215,7 @@ def from_freqs_cis(apply: Callable, head_dim: int = 64) -> tuple[Rotate, ...]:
         rotations = from_module(_both_row_by_row(both))
     for rotate in rotations:
         rotate.head_dim, rotate.meant = head_dim, Meant(speeds, "interleaved")
+        rotate.is_seq_first = True
     return rotations
 
 

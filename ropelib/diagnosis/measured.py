@@ -31,6 +31,7 @@ class Measured:
         self.crowd: dict[str, object] = {}  # what `crowded.py` found, called once
         self.limit, self.limit_error, self.permutation = max_position, "", None
         self.fresh = self.short_call()
+        self.fresh_again = self.fresh, self.short_call()
         while True:
             try:
                 self.early = early_rows(probe, self.limit) if self.obeys == "all" else None
