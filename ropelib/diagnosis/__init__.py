@@ -25,12 +25,13 @@ from ropelib.diagnosis.expectation import SUSPECT, Expectation, is_a_rotation
 from ropelib.diagnosis.forms import adapted, as_a_step, as_its_form_asks, from_course, from_offset
 from ropelib.diagnosis.guards import LONGEST, Exit, Unmeasured, finding_of
 from ropelib.diagnosis.handed import from_freqs_cis, from_operator
+from ropelib.diagnosis.inputs import unnamed
 from ropelib.diagnosis.isolated import differs_in_a_crowd
 from ropelib.diagnosis.measured import FEWEST, Measured
 from ropelib.diagnosis.models import from_transformers
 from ropelib.diagnosis.notes import NOTES
 from ropelib.diagnosis.pair import joint_report
-from ropelib.diagnosis.paths import large_and_late
+from ropelib.diagnosis.paths import large_and_late, not_repeated, unsteady
 from ropelib.diagnosis.places import differs_at_places
 from ropelib.diagnosis.probes import (
     Probe,
@@ -312,8 +313,10 @@ def _report(m: Measured, expectation: Expectation) -> Report:
         found = {f.code: f for f in reversed([rule(m) for rule in CALLS]) if f}
         wrong += _not_feigned(list(reversed(found.values())))
     if not wrong:
-        later = (large_and_late, differs_in_a_crowd, surroundings, differs_at_places)
+        later = (large_and_late, differs_in_a_crowd, surroundings, differs_at_places, unnamed)
         wrong += filter(None, [next(filter(None, (rule(m) for rule in later)), None)])
+    if wrong and (change := unsteady(m)):  # what was found may be the chance of one call
+        wrong, described = [not_repeated(change)], False
     m.as_said = expectation.inv_freq is not None
     notes = list(filter(None, (rule(m) for rule in NOTES))) if described and not wrong else []
     notes += expectation.notes(m) if described and not wrong else []

@@ -8,7 +8,7 @@ from ropelib.diagnosis.inputs import gradient, strides
 from ropelib.diagnosis.kept import rows_of_runs, tables_kept_by_ends
 from ropelib.diagnosis.measured import Measured
 from ropelib.diagnosis.paths import every_position, half_precision
-from ropelib.diagnosis.probes import CallError, by_head
+from ropelib.diagnosis.probes import CallError, by_head, heads_beside
 from ropelib.diagnosis.report import Finding, wrong
 from ropelib.diagnosis.steps import cached, one_token_of_each
 from ropelib.diagnosis.tensors import gap, random
@@ -67,6 +67,22 @@ def _heads_apart(m: Measured) -> Finding | None:
             of=heads,
         )
     return None
+
+
+def _heads_counted(m: Measured) -> Finding | None:
+    """As many heads as it was measured with are right, and few are not."""
+    heads = heads_beside(m.head_dim + 2, len(m.near.positions))
+    x, ids = random(1, heads, 4, m.head_dim), torch.arange(4)
+    few = x[:, :2]
+    if m.differs(m.probe(x, ids), x, ids).any() or not m.differs(m.probe(few, ids), few, ids).any():
+        return None
+    return wrong(
+        "heads-mixed",
+        f"A head is turned otherwise in a call of 1 or 2 heads than in one of {heads}.",
+        "a number, such as the length of the text, that is read from the axis of the heads",
+        largest_difference=gap(m.probe(few, ids), m.applied(few, ids)),
+        heads=heads,
+    )
 
 
 def _packed_rows(m: Measured) -> Finding | None:
@@ -133,7 +149,7 @@ def heads_rows_and_tokens(m: Measured) -> Finding | None:
     """The first of these: heads that are mixed show in rows, and in packed ones, too."""
     few = [random(1, heads, 4, m.head_dim) for heads in (1, 2)]
     if all(m.differs(m.probe(x, range(4)), x, torch.arange(4)).any() for x in few):
-        return None  # it has changed since it was measured: the keys that are cached tell how
+        return _heads_counted(m)  # or it has changed since: the keys that are cached tell how
     rules = (_heads_equal_tokens, _heads_apart, _batch_rows, _packed_rows)
     return next(filter(None, (rule(m) for rule in rules)), None)
 
@@ -150,4 +166,5 @@ CALLS = [
     grouped,
     gradient,
     other_widths,
+    _what_is_shared,  # once more: single tokens may be what overwrites
 ]

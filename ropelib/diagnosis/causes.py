@@ -3,12 +3,17 @@
 import math
 
 import torch
-from torch import Tensor
 
+from ropelib.diagnosis.call_decides import (
+    early_positions_still,
+    kept_by_address,
+    last_tokens_left,
+    later_chunks,
+)
 from ropelib.diagnosis.fit import is_round
 from ropelib.diagnosis.measured import Measured
-from ropelib.diagnosis.miswritten import miswritten
-from ropelib.diagnosis.paths import stays_grown
+from ropelib.diagnosis.miswritten import miswritten, sines_shifted
+from ropelib.diagnosis.paths import not_repeated, stays_grown
 from ropelib.diagnosis.precision import coarse_frequencies, lost_precision
 from ropelib.diagnosis.probes import follows_gaps, heads_beside, keeps_by_length
 from ropelib.diagnosis.report import PAIRS_OF, Finding, wrong
@@ -20,14 +25,9 @@ from ropelib.diagnosis.tensors import SAME, gap, random, spread, wrap
 
 def _not_deterministic(m: Measured) -> Finding | None:
     again = m.curves(torch.float32).matrices
-    change = gap(again, m.far.matrices)
+    change = max(gap(again, m.far.matrices), gap(*m.fresh_again))
     if change > 1e-6:
-        return wrong(
-            "not-deterministic",
-            "The same call gives different results.",
-            "dropout, noise, or a state that earlier calls have changed",
-            largest_change=change,
-        )
+        return not_repeated(change)
 
 
 def _heads_differ(m: Measured) -> Finding | None:
@@ -129,9 +129,9 @@ def _pairs_disagree(m: Measured) -> Finding | None:
         return None
     first, second = m.speeds.chunk(2)
     tolerance = 1e-4 * m.speeds.abs().amax() + 2 * m.noise / 128
-    if bool(((first - second).abs() < tolerance).all()):
+    if bool(((first - second).abs() <= tolerance).all()):
         return None
-    if bool(((first + second).abs() < tolerance).all()):
+    if bool(((first + second).abs() <= tolerance).all()):
         return wrong(
             "minus-sign-missing",
             "Both dimensions of a pair take the other one with the same sign: that is no rotation, "
@@ -194,41 +194,6 @@ def _sine_is_zero(m: Measured) -> Finding | None:
             "the table of sin is zero or lost, or the rotated copy of x is",
             smallest_factor=float(m.far.matrices.diagonal(dim1=1, dim2=2).min()),
         )
-
-
-def _sines_shifted(m: Measured) -> Finding | None:
-    """Each pair has its own cosine, and the sine of a neighbor."""
-    cosines, sines = (rows[:, : m.num_pairs] for rows in m.rows(m.near))
-    scale = float(cosines[0].abs().mean())
-    if m.num_pairs < 4 or m.pairing.layout is None or scale < 1e-3:
-        return None
-    found = (sines / scale).abs()
-    if gap(found, _sines_to(cosines / scale)) < 0.1:  # they fit as they are
-        return None
-    # Pairs whose sine is zero seem to rest, and still have their cosine.
-    step, offset = 1 + (m.pairing.layout == "interleaved"), m.pairing.offset
-    end = m.head_dim if step == 2 else offset + m.pairing.width
-    diagonal = m.near.matrices.diagonal(dim1=1, dim2=2)[:, offset:end:step]
-    fitting = _sines_to(diagonal / scale)
-    for shift in sorted(range(-m.num_pairs + 4, fitting.shape[1] - 3), key=abs):
-        first = max(0, -shift)
-        last = min(m.num_pairs, fitting.shape[1] - shift)
-        if last - first < max(4, m.num_pairs // 2):
-            continue
-        if gap(found[:, first:last], fitting[:, first + shift : last + shift]) < 1e-2:
-            return wrong(
-                "sines-of-other-pairs",
-                f"Each pair has its own cosine and the sine of the pair {shift:+d} from it, so "
-                "that lengths change with the position.",
-                "sine begins at another column of the table than it is read from: a width that is "
-                "padded, or one of the whole head where that of the rotated part belongs",
-                shift=shift,
-            )
-    return None
-
-
-def _sines_to(cosines: Tensor) -> Tensor:
-    return (1 - cosines**2).clamp(min=0).sqrt()
 
 
 def _position_0_lost(m: Measured) -> Finding | None:
@@ -404,8 +369,10 @@ def _not_relative(m: Measured) -> Finding | None:
 
 
 CAUSES = [
+    kept_by_address,
     _not_deterministic,
     stays_grown,
+    last_tokens_left,
     _heads_differ,
     _adds_a_vector,
     _not_linear,
@@ -414,10 +381,12 @@ CAUSES = [
     _not_pairwise,
     _sin_and_cos_swapped,
     miswritten,
+    early_positions_still,
+    later_chunks,
     _pairs_disagree,
     _position_ids_ignored,
     _shifted,
-    _sines_shifted,
+    sines_shifted,
     _scaled,
     _scaled_far_away,
     rest_is_not_kept,
@@ -447,4 +416,9 @@ SHAPELESS = {  # there is no description of such a thing
     "half-angles-on-interleaved-pairs",
     "interleaved-angles-on-half-pairs",
     "angles-differ-within-pairs",
+    "sines-of-other-pairs",
+    "cosine-negated",
+    "last-tokens-not-turned",
+    "early-positions-not-turned",
+    "later-chunks-differ",
 }

@@ -126,6 +126,11 @@ _NOTES = {
         "a short table, as that of the sides of an image, or max_position=",
         "What goes wrong later is not seen: give a longer table where there may be more.",
     ),
+    "vectors-in-low-precision": (
+        "float32 vectors are rounded on the way.",
+        "x cast to bfloat16 or float16, and back",
+        "Right where it is meant; float32 vectors can keep their digits.",
+    ),
     "tables-in-low-precision": (
         "cos and sin are coarse even for float32 vectors.",
         "tables kept in bfloat16",
@@ -238,16 +243,17 @@ _GROUPS = {
     "It cannot be measured": "call-raises call-hangs shape-not-kept not-finite device-not-kept",
     "No rotation at all": "not-deterministic adds-a-vector not-linear does-not-rotate "
     "norm-not-kept factor-changes-midway not-pairwise",
-    "Pairs, their sine and cosine": "minus-sign-missing half-angles-on-interleaved-pairs "
-    "interleaved-angles-on-half-pairs angles-differ-within-pairs tables-half-width "
+    "Pairs, their sine and cosine": "minus-sign-missing cosine-negated "
+    "half-angles-on-interleaved-pairs interleaved-angles-on-half-pairs "
+    "angles-differ-within-pairs tables-half-width "
     "last-pair-not-rotated sin-and-cos-swapped sine-is-zero sine-partly-zero rest-not-kept "
     "sines-of-other-pairs",
     "Frequencies": "exponents-from-a-half frequencies-unfilled base-beyond-sense angles-in-degrees "
     "exponents-from-one inverted-ramp frequencies-in-bfloat16 frequencies-in-float16 "
     "frequencies-in-tf32",
     "Positions": "position-ids-ignored positions-restart off-by-one positions-shifted "
-    "turned-at-position-0 position-0-lost not-relative order-of-positions-ignored "
-    "repeated-positions-moved single-positions-wrong",
+    "turned-at-position-0 position-0-lost early-positions-not-turned not-relative "
+    "order-of-positions-ignored repeated-positions-moved single-positions-wrong",
     "Right at first, wrong past some length": "angles-drift frequencies-change-midway "
     "positions-clamped positions-wrap-around positions-in-bfloat16 positions-in-float16 "
     "positions-in-tf32 angles-in-bfloat16 angles-in-float16 table-grown-by-the-last-token "
@@ -257,11 +263,12 @@ _GROUPS = {
     "Rows of a batch": "batch-rows-share-positions batch-rows-mixed packed-rows-wrong "
     "one-token-rows-wrong row-of-one-ignored batch-taken-for-tokens many-rows-wrong",
     "From call to call": "decode-restarts-at-zero decode-off-by-one decode-forgets-the-prompt "
-    "decode-differs short-steps-wrong late-steps-wrong decay-centered-per-call "
+    "decode-differs later-chunks-differ short-steps-wrong late-steps-wrong decay-centered-per-call "
     "scaled-in-the-prefill-alone cached-keys-keep-old-frequencies frequencies-stay-grown "
     "tables-stay-rounded tables-of-an-earlier-call result-overwritten position-ids-overwritten",
     "Fast paths and large calls": "half-precision-differs large-values-changed strides-ignored "
-    "strided-ids-misread tokens-mixed square-tables-transposed crowded-call-differs",
+    "strided-ids-misread tokens-mixed last-tokens-not-turned long-call-differs "
+    "square-tables-transposed crowded-call-differs",
     "What surrounds a call": "wrong-under-autocast int32-positions-misread train-and-eval-differ",
     "Training": "gradient-rotates-forward gradient-wrong gradient-wrong-far "
     "gradient-of-another-call gradient-overwrites-its-input training-forward-differs",
@@ -270,8 +277,8 @@ _GROUPS = {
     "q-and-k-orders-differ q-and-k-directions-differ q-and-k-frequencies-differ "
     "q-and-k-axes-differ",
     "Axes of an image": "axis-ignored axes-summed text-turned-otherwise image-places-wrong "
-    "grid-transposed axes-told-by-lengths axes-exchanged axes-in-blocks axes-in-turn "
-    "sections-not-as-expected",
+    "grid-transposed axes-ordered-by-size axes-told-by-lengths axes-exchanged "
+    "axes-in-blocks axes-in-turn sections-not-as-expected",
     "Right, and not what was expected": "layout-not-as-expected pairs-not-as-expected "
     "direction-not-as-expected width-not-as-expected factor-not-as-expected scaling-missing "
     "scaled-as-linear blend-not-as-expected base-not-as-expected exponents-not-as-expected "
@@ -282,7 +289,7 @@ _GROUPS = {
     "takes-the-rotated-part several-axes axes-mixed centered xpos",
     "Notes on frequencies": "frequencies-of-the-whole-head linearly-scaled slowest-pairs-first "
     "not-geometric attention-factor frequencies-depend-on-length long-calls-not-tried "
-    "tables-in-low-precision angles-in-float32",
+    "tables-in-low-precision vectors-in-low-precision angles-in-float32",
     "Notes on what it takes and returns": "called-as layout-unlike-the-form table-ends "
     "few-positions dtype-changed bfloat16-refused changes-its-input rows-refused "
     "contiguous-positions-only counts-itself strides-refused grouped-queries-refused no-gradient",

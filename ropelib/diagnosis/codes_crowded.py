@@ -101,7 +101,27 @@ CROWDED = {
         "a backward kernel that takes no stride to be 0",
         "Call contiguous() on the gradient that comes in, or hand on its strides.",
     ),
+    "last-tokens-not-turned": (
+        "The last tokens of a call come out as they went in, or as zeros.",
+        "a grid of tokens // BLOCK blocks",
+        "Launch one block more for the rest, and mask what lies beyond it.",
+    ),
+    "early-positions-not-turned": (
+        "Positions from 0 to some later one come out alike.",
+        "rows of zeros before the others of a table, for class tokens or padding",
+        "Look the table up by position, from its first row on.",
+    ),
+    "long-call-differs": (
+        "Many tokens in one call are turned otherwise than in several.",
+        "a path, or a number, that the number of tokens decides",
+        "Compare the path for long calls with that for their parts.",
+    ),
     # Steps of decoding
+    "later-chunks-differ": (
+        "A chunk of several tokens that is not the first is turned otherwise than in one pass.",
+        "one position for all tokens of a chunk",
+        "Take offset + arange(tokens), whatever the offset.",
+    ),
     "scaled-in-the-prefill-alone": (
         "A long prompt is turned by scaled frequencies, and steps after it are not.",
         "dynamic NTK or LongRoPE by the number of tokens in the call",

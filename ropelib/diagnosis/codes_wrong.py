@@ -92,6 +92,11 @@ WRONG = {
         "a rotated copy (b, a)",
         "Make it (-b, a).",
     ),
+    "cosine-negated": (
+        "One dimension of each pair has a minus before its cosine.",
+        "x negated in place, on the way to the rotated copy",
+        "Negate a copy: -b, and not b.neg_().",
+    ),
     "pair-overwritten": (
         "One dimension of a pair is made of the other one as it was already turned.",
         "an assignment in place, one line after the other",
@@ -148,7 +153,7 @@ WRONG = {
         "Join the turned part and the rest of x, as it is.",
     ),
     "sines-of-other-pairs": (
-        "Each pair has its own cosine and another pair's sine.",
+        "Pairs have their own cosine and another pair's sine.",
         "sine read from where a padded or wider table would have it",
         "Split the table at its real width.",
     ),
@@ -253,6 +258,11 @@ WRONG = {
         "Wrong where a call has as many rows or tokens as positions have axes.",
         "the side of the axes found by its length",
         "Fix the place of the axes, and ask no lengths for it.",
+    ),
+    "axes-ordered-by-size": (
+        "Places come out alike where two axes are exchanged.",
+        "height and width sorted by size, or exchanged in tall images",
+        "Fix the order of height and width, and ask no sizes for it.",
     ),
     "text-turned-otherwise": (
         "Where all axes agree a token is turned otherwise than its axes turn it.",

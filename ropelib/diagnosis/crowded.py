@@ -39,6 +39,7 @@ class Way:
     dtype: torch.dtype = torch.float32
     transposed: bool = False  # x lies in memory as (batch, seq_len, num_heads, head_dim)
     scattered: bool = False  # position_ids lie in memory as (seq_len, batch)
+    alike: bool = False  # all tokens have one vector
 
     def simpler(self, with_rows: bool = True) -> Iterator["Way"]:
         """The same, and after it what is left where something of it is refused."""
@@ -57,6 +58,7 @@ def vectors(m: Measured, way: Way) -> Tensor:
     """Return what is sent: random numbers, in the order of memory that is asked for."""
     rows, heads, tokens = way.rows, way.heads, way.ids.shape[-1]
     x = random(rows, heads, tokens, m.head_dim).to(way.dtype)
+    x = x[:, :, :1].expand_as(x) if way.alike else x
     return x.transpose(1, 2).contiguous().transpose(1, 2) if way.transposed else x
 
 

@@ -212,9 +212,9 @@ class Expectation:
             both = (measured + expected) / plain
             ratio = measured / expected
             factor = float(plain[-1] / expected[-1])
-            if factor > 1 and (both - 1 - 1 / factor).abs().max() < 1e-3:
+            if factor > 1 + 1e-3 and (both - 1 - 1 / factor).abs().max() < 1e-3:
                 return inverted_blend(factor)
-            if (ratio.abs() - 1).abs().max() < 1e-4:
+            if ratio.min() < 0 and (ratio.abs() - 1).abs().max() < 1e-4:
                 return wrong(
                     "direction-not-as-expected",
                     f"{int((ratio < 0).sum())} of {longest} pairs turn the other way than "
@@ -222,7 +222,8 @@ class Expectation:
                     "-sin for sin, or the two dimensions exchanged, in some of the pairs",
                     pairs=int((ratio < 0).sum()),
                 )
-            if ratio.min() > 0 and ratio.max() / ratio.min() - 1 < 1e-4:
+            alike = ratio.min() > 0 and ratio.max() / ratio.min() - 1 < 1e-4
+            if alike and (ratio / ratio.mean() - 1).abs().max() < (ratio - 1).abs().min() / 2:
                 return wrong(
                     "factor-not-as-expected",
                     f"All frequencies are {float(ratio[0]):.6g} times what is expected.",

@@ -128,6 +128,10 @@ def gradient(m: Measured) -> Finding | None:
     """The gradient of a rotation is turned back by the same angle."""
     x = random(_rows(m), 3, 8, m.head_dim)
     ids = _uneven_rows(m, x)
+    value = m.probe(x, ids)
+    if m.differs(value, x, ids).any():  # not the way back alone
+        m.crowd["unnamed"] = unlike_one_by_one(x, gap(value, m.applied(x, ids)))
+        return None
     turned = images(m, x, ids)
     upstream = x.flip(-1)
     errors = {}
@@ -148,6 +152,27 @@ def gradient(m: Measured) -> Finding | None:
         errors[name] = gap(found, backward)
     if errors:
         return _misread(errors)
+
+
+def unnamed(m: Measured) -> Finding | None:
+    """What the gradient was asked of, where that is wrong and no other rule has said why."""
+    return m.crowd.get("unnamed")
+
+
+def unlike_one_by_one(x: Tensor, difference: float) -> Finding:
+    """Return the finding that vectors in one call are turned otherwise than alone."""
+    rows, heads, tokens, _ = x.shape
+    return wrong(
+        "crowded-call-differs",
+        f"{rows} rows of {tokens} tokens of {heads} heads are turned otherwise in one call than "
+        "one by one.",
+        "a path that is taken by some sizes of a call; compare its result with that of parts of "
+        "the call",
+        largest_difference=difference,
+        rows=rows,
+        heads=heads,
+        tokens=tokens,
+    )
 
 
 def images(m: Measured, x: Tensor, ids: Tensor) -> Tensor:

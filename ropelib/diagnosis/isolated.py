@@ -6,7 +6,17 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from ropelib.diagnosis.crowded import AGAIN, TWO, Oracle, Way, compared, oracle_of, outcomes, tried
+from ropelib.diagnosis.crowded import (
+    AGAIN,
+    TWO,
+    Oracle,
+    Outcome,
+    Way,
+    compared,
+    oracle_of,
+    outcomes,
+    tried,
+)
 from ropelib.diagnosis.measured import Measured
 from ropelib.diagnosis.paths import otherwise
 from ropelib.diagnosis.report import Finding, wrong
@@ -55,6 +65,7 @@ class _Guess:
     way: Way
     sentence: str
     cause: str
+    beside: tuple[Way, ...] = ()  # without what is said: where these are wrong too, it is not that
 
 
 def _in_float32(m: Measured, oracle: Oracle) -> Finding | None:
@@ -65,7 +76,9 @@ def _in_float32(m: Measured, oracle: Oracle) -> Finding | None:
     guesses = [] if oracle.by_runs else _guesses(m, oracle)
     for guess in (*guesses, *_many_tokens(m, oracle)):
         outcome = tried(m, oracle, guess.way)
-        if outcome is not None and outcome.is_wrong:
+        if outcome is None or not outcome.is_wrong:
+            continue
+        if not any(found and found.is_wrong for found in _beside(m, oracle, guess)):
             return wrong(
                 guess.code,
                 guess.sentence,
@@ -75,13 +88,17 @@ def _in_float32(m: Measured, oracle: Oracle) -> Finding | None:
             )
     return wrong(
         "crowded-call-differs",
-        "Random vectors in one call are turned otherwise than one by one, and none of its "
-        f"conditions does that alone ({name}).",
+        "Random vectors in one call are turned otherwise than one by one, and none of the "
+        f"conditions tried does that alone ({name}).",
         "a path that is taken by large calls, or by two conditions at once; compare its result "
         "with that of parts of the call",
         largest_difference=worst.error,
         **_size(worst.way),
     )
+
+
+def _beside(m: Measured, oracle: Oracle, guess: _Guess) -> Iterator[Outcome | None]:
+    return (tried(m, oracle, way) for way in guess.beside)
 
 
 def _size(way: Way) -> dict[str, object]:
@@ -104,12 +121,14 @@ def _positions(oracle: Oracle) -> Iterator[_Guess]:
         Way(AGAIN, 2, 3),
         "Rows are turned by the positions of an earlier call that had as many rows and tokens.",
         "tables kept by the shape of position_ids; keep them by their values, or not at all",
+        (Way(oracle.some(2, 7, below=9), 2, 3),),
     )
     yield _Guess(
         "table-grown-by-the-last-token",
         Way(torch.cat((far, torch.tensor([3, 4, 5])))),
         "Where a call ends with a near position, far ones before it are turned as others.",
         "a table made as long as the last entry of position_ids asks for; take position_ids.max()",
+        (Way(torch.cat((torch.tensor([3, 4, 5]), far))),),
     )
     yield _mixed(all_of)
     yield _Guess(
@@ -117,6 +136,7 @@ def _positions(oracle: Oracle) -> Iterator[_Guess]:
         Way(all_of[torch.randperm(len(all_of), generator=torch.Generator().manual_seed(2))]),
         "Where positions of a call do not rise, tokens are turned by those of others.",
         "position_ids that are sorted, or taken to rise; look tables up by them as they are",
+        (Way(all_of),),
     )
     yield _Guess(
         "repeated-positions-moved",
@@ -124,6 +144,7 @@ def _positions(oracle: Oracle) -> Iterator[_Guess]:
         "Where two tokens of a call share a position, as those of a tree of drafts do, they are "
         "not turned alike.",
         "positions counted on from the first, or made unique; look tables up by position_ids",
+        (Way(all_of[-12:]),),
     )
     yield _Guess(
         "packed-rows-wrong",
@@ -131,6 +152,7 @@ def _positions(oracle: Oracle) -> Iterator[_Guess]:
         "Where a row of a batch holds several documents, each counted from 0, later ones are "
         "turned otherwise than alone.",
         "positions of a row counted on from its first",
+        (Way(torch.stack((torch.arange(8), torch.arange(8))), 2),),
     )
 
 
@@ -143,12 +165,14 @@ def _shapes(oracle: Oracle) -> Iterator[_Guess]:
             "position_ids of shape (1, seq_len), as most models hand them on, are not followed"
             + (" where the batch has more rows." if rows > 1 else "."),
             "a path for one row that counts tokens, or an axis of rows that is not broadcast",
+            (Way(near[0], rows),),
         )
     yield _Guess(
         "batch-taken-for-tokens",
         Way(oracle.some(6, 6, below=9), 6),
         "Where a batch has as many rows as tokens, rows are taken for tokens.",
         "position_ids that are transposed by their shape; say which axis is which",
+        (Way(oracle.some(6, 7, below=9), 6),),
     )
 
 
@@ -160,7 +184,8 @@ def _rows(oracle: Oracle) -> Iterator[_Guess]:
             f"A row of {tokens} tokens is turned otherwise in a batch than alone.",
             "a kernel for blocks of tokens whose last one is cut short in each row but the first",
         )
-    first = torch.stack((oracle.positions[-7:], oracle.some(7, below=9).sort()[0]))
+    near = oracle.some(7, below=9).sort()[0]
+    first = torch.stack((oracle.positions[-7:], near))
     yield _Guess(
         "far-rows-wrong",
         Way(first, 2),
@@ -168,12 +193,14 @@ def _rows(oracle: Oracle) -> Iterator[_Guess]:
         "(seq_len,).",
         "a path for rows that rounds positions to the dtype of x, or clamps them to a table that "
         "ends",
+        (Way(torch.stack((near, near)), 2),),
     )
     yield _Guess(
         "table-grown-by-the-first-row",
         Way(first.flip(0), 2),
         "A far position in the second row is turned as another, where the first row has none.",
         "a table made as long as position_ids[0] asks for; take position_ids.max()",
+        (Way(torch.stack((near, near)), 2),),
     )
     yield _Guess(
         "heads-mixed",
@@ -181,6 +208,7 @@ def _rows(oracle: Oracle) -> Iterator[_Guess]:
         "In a batch of several rows nine heads come out otherwise than two.",
         "a kernel for blocks of heads, or an index of rows and heads that is split at a fixed "
         "number",
+        (Way(oracle.some(2, 5, below=9), 2),),
     )
     for rows in (11, 70):
         yield _Guess(
@@ -188,6 +216,7 @@ def _rows(oracle: Oracle) -> Iterator[_Guess]:
             Way(oracle.some(rows, 5, below=9), rows, 5),
             f"In a batch of {rows} rows some are turned otherwise than in a small one.",
             "a kernel launched over a fixed number of rows, or an index of rows that wraps around",
+            (Way(oracle.some(3, 5, below=9), 3, 5),),
         )
 
 
@@ -200,7 +229,13 @@ def _as_many_tokens_as_columns(m: Measured, oracle: Oracle) -> Iterator[_Guess]:
             f"{tokens} tokens are turned otherwise than fewer or more: as many as cos and sin have "
             "columns.",
             "tables whose axes are told by their lengths, and exchanged where these are equal",
+            tuple(Way(torch.cat(part, -1), rows) for part in _one_less_and_one_more(ids)),
         )
+
+
+def _one_less_and_one_more(ids: Tensor) -> tuple[tuple[Tensor, ...], ...]:
+    """The same first and last position, and another number between."""
+    return (ids[..., :-2], ids[..., -1:]), (ids[..., :1], ids)
 
 
 def _memory(oracle: Oracle) -> Iterator[_Guess]:
@@ -212,6 +247,7 @@ def _memory(oracle: Oracle) -> Iterator[_Guess]:
         "position_ids that are no contiguous memory, a slice or a transposed table, are read as if "
         "they were.",
         "a kernel that counts addresses itself; hand it the strides, or call contiguous()",
+        (Way(both, 2),),
     )
     for ids in (near, both):
         rows = 1 if ids.dim() == 1 else 2
@@ -221,6 +257,7 @@ def _memory(oracle: Oracle) -> Iterator[_Guess]:
             "The same values in another order of memory give another result: x is read as if it "
             "were contiguous.",
             "a kernel that counts addresses itself; hand it the strides, or call x.contiguous()",
+            (Way(ids, rows, 5),),
         )
 
 
@@ -241,6 +278,7 @@ def _few_tokens(oracle: Oracle) -> Iterator[_Guess]:
             f"{way.ids.shape[-1]} tokens in a call{many}, as a step that guesses ahead has them, "
             "are turned otherwise than beside others.",
             "a path for short calls that takes all tokens to stand at the first's position",
+            (Way(oracle.some(way.rows, 7), way.rows),) if way.rows > 1 else (),
         )
     yield _Guess(
         "one-token-rows-wrong",
@@ -270,10 +308,11 @@ def _mixed(ids: Tensor) -> _Guess:
     return _Guess(
         "tokens-mixed",
         Way(ids, heads=1),
-        f"In a call of {len(ids)} tokens some come out as others should, or as none: angles are "
-        "right, and the vectors that they turn are not.",
-        "a tile that is read one token off, an order of tokens (context parallelism, zigzag) that "
-        "is not undone, or a block that is cut short",
+        f"In a call of {len(ids)} tokens some come out as others should: where all have one "
+        "vector all are right.",
+        "a tile that is read one token off, or an order of tokens (context parallelism, zigzag) "
+        "that is not undone",
+        (Way(ids, heads=1, alike=True),),
     )
 
 

@@ -36,6 +36,7 @@ class Measured:
         self.limit, self.limit_error, self.permutation = max_position, "", None
         self.as_said = False  # whether somebody said which frequencies are meant
         self.fresh = self.short_call()
+        self.fresh_again = self.fresh, self.short_call()
         while True:
             try:
                 self.early = early_rows(probe, self.limit) if self.obeys == "all" else None

@@ -5,6 +5,7 @@ from torch import Tensor
 
 from ropelib.diagnosis.measured import Measured
 from ropelib.diagnosis.report import Finding, wrong
+from ropelib.diagnosis.tensors import gap
 
 _SAME = 1e-3  # entries, exact but for float32
 _SOME = 0.1  # a sine that shows
@@ -21,7 +22,8 @@ def miswritten(m: Measured) -> Finding | None:
     for one, other in (("second", (c, s, c2, s2)), ("first", (c2, s2, c, s))):
         if finding := _overwritten(one, *other):
             return finding
-    return _one_line_swapped(c, s, c2, s2) or _table_rearranged(m, c, s, c2, s2)
+    lines = c, s, c2, s2
+    return _negated(*lines) or _one_line_swapped(*lines) or _table_rearranged(m, *lines)
 
 
 def _alike(a: Tensor, b: Tensor) -> bool:
@@ -39,6 +41,21 @@ def _overwritten(line: str, c: Tensor, s: Tensor, c2: Tensor, s2: Tensor) -> Fin
         "x[..., a] = ... comes before the line that reads x[..., a]: in place, or into memory "
         "that input and output share",
         largest_entry=float(c2.abs().max()),
+    )
+
+
+def _negated(c: Tensor, s: Tensor, c2: Tensor, s2: Tensor) -> Finding | None:
+    """One dimension's own part has a minus, and the part of its partner has the sign it needs."""
+    if not (_alike(c2, -c) and _alike(s2, s)) or float(c[0].abs().min()) < _SOME:
+        return None
+    line = "second" if float(c2[0].max()) < 0 else "first"
+    return wrong(
+        "cosine-negated",
+        f"In the line of the {line} dimension of each pair cosine has a minus: that is no "
+        "rotation, lengths change, and position 0 is not left alone.",
+        "x negated in place (neg_(), *= -1) on the way to the rotated copy, where a half of x is "
+        "a view of x",
+        line=line,
     )
 
 
@@ -77,3 +94,43 @@ def _table_rearranged(m: Measured, c: Tensor, s: Tensor, c2: Tensor, s2: Tensor)
                 largest_length=float(m.lengths(m.near).max()),
             )
     return None
+
+
+def sines_shifted(m: Measured) -> Finding | None:
+    """Each pair has its own cosine, and the sine of a neighbor."""
+    cosines, sines = (rows[:, : m.num_pairs] for rows in m.rows(m.near))
+    scale = float(cosines[0].abs().mean())
+    if m.num_pairs < 4 or m.pairing.layout is None or scale < 1e-3:
+        return None
+    found = (sines / scale).abs()
+    if gap(found, _sines_to(cosines / scale)) < 0.1:  # they fit as they are
+        return None
+    # Pairs whose sine is zero seem to rest, and still have their cosine.
+    step, offset = 1 + (m.pairing.layout == "interleaved"), m.pairing.offset
+    end = m.head_dim if step == 2 else offset + m.pairing.width
+    diagonal = m.near.matrices.diagonal(dim1=1, dim2=2)[:, offset:end:step]
+    fitting = _sines_to(diagonal / scale)
+    for shift in sorted(range(-m.num_pairs + 4, fitting.shape[1] - 3), key=abs):
+        first = max(0, -shift)
+        last = min(m.num_pairs, fitting.shape[1] - shift)
+        if last - first < max(4, m.num_pairs // 2):
+            continue
+        if gap(found[:, first:last], fitting[:, first + shift : last + shift]) < 1e-2:
+            turning, pairs = last - first, fitting.shape[1]
+            without = pairs - m.num_pairs  # those have no partner, and are not among what turns
+            others = f", {without} have no sine" if without else ""
+            return wrong(
+                "sines-of-other-pairs",
+                f"{turning} of {pairs} pairs have their own cosine and the sine of the pair "
+                f"{shift:+d} from them{others}, so that lengths change with the position.",
+                "sine begins at another column of the table than it is read from: a width that is "
+                "padded, or one of the whole head where that of the rotated part belongs",
+                shift=shift,
+                pairs=turning,
+                of=pairs,
+            )
+    return None
+
+
+def _sines_to(cosines: Tensor) -> Tensor:
+    return (1 - cosines**2).clamp(min=0).sqrt()

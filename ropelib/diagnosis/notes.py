@@ -191,6 +191,15 @@ def _one_dtype(m: Measured) -> Finding | None:
 
 def _coarse_tables(m: Measured) -> Finding | None:
     if m.noise > 1e-4 and m.probe.dtype in (None, torch.float64):
+        x = random(1, 2, 5, m.head_dim)
+        turned = m.probe(x, range(5))
+        for dtype in (torch.bfloat16, torch.float16):
+            if torch.equal(turned, m.probe(x.to(dtype).float(), range(5))):
+                return note(
+                    "vectors-in-low-precision",
+                    f"float32 vectors are rounded to {str(dtype)[6:]} on the way.",
+                    largest_error_of_a_length=m.noise,
+                )
         return note(
             "tables-in-low-precision",
             "cos and sin are rounded coarsely even for float32 vectors; lengths err alike at all "

@@ -11,12 +11,16 @@ from ropelib.diagnosis.tensors import SAME, gap, random
 
 _ROUNDED = 2.0**-5  # of the largest entry: what tables and sums in bfloat16 leave
 _LARGE = 1024.0  # times vectors of entries of about 1, exactly
+_REPEATS = 100  # what goes wrong once in as many calls shows
 _FACTOR = 2.0**-7  # of a factor, over many entries
 
 
 def stays_grown(m: Measured) -> Finding | None:
     """A short call must give the same before a long one and after it."""
-    if gap(m.fresh, m.short_call()) > SAME:
+    after = m.short_call()
+    if gap(m.fresh, after) > SAME:
+        if gap(after, m.short_call()) > SAME:
+            return not_repeated(gap(m.fresh, after))
         return wrong(
             "frequencies-stay-grown",
             "A short call after a long one is turned otherwise than the same call before it: what "
@@ -24,9 +28,26 @@ def stays_grown(m: Measured) -> Finding | None:
             "dynamic NTK or LongRoPE whose base is scaled up and not back, or a table that is made "
             "anew with other frequencies",
             since=0,
-            largest_difference=gap(m.fresh, m.short_call()),
+            largest_difference=gap(m.fresh, after),
             longest_position_between=int(m.far.positions[-1]),
         )
+
+
+def unsteady(m: Measured) -> float:
+    """Return how much a short call that is repeated changes, 0 where it does not."""
+    first = m.short_call()
+    change = max(gap(first, m.short_call()) for _ in range(_REPEATS))
+    return change if change > SAME else 0.0
+
+
+def not_repeated(change: float) -> Finding:
+    """Return the finding that the same call gives different results."""
+    return wrong(
+        "not-deterministic",
+        "The same call gives different results.",
+        "dropout, noise, or a state that earlier calls have changed",
+        largest_change=change,
+    )
 
 
 def every_position(m: Measured) -> Finding | None:

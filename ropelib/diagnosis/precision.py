@@ -59,9 +59,10 @@ def _explain(m: Measured, far: Curves, near: Curves, when: str) -> Finding | Non
         return wrap(phases - angles).abs()
 
     exact = error(positions * speeds)
-    if bool((exact < allowed).all()):
+    strays = exact >= allowed
+    if not strays.any():
         return None
-    since = int(far.positions[(exact > allowed).any(1)][0])
+    since = int(far.positions[strays.any(1)][0])
     evidence = {"largest angle error": float(exact.max())}
     at_one = wrap(near_phases[1] - near_phases[0])
     early = speeds_of(near_phases[:9], near.positions[:9])
@@ -70,7 +71,8 @@ def _explain(m: Measured, far: Curves, near: Curves, when: str) -> Finding | Non
     guesses = (_guesses(positions, *several, m.limit, when), _tables(m, far, early, dtype))
     for guess in chain(*guesses):
         # Not all: a number that lies between two others may be rounded to either.
-        if float((error(guess.angles) < allowed).double().mean()) > 0.97:
+        explained = (error(guess.angles) < allowed).double()
+        if float(explained.mean()) > 0.97 and float(explained[strays].mean()) > 0.5:
             since = guess.since or since
             return Finding(guess.code, "wrong", guess.sentence, evidence, guess.cause, since)
     if later := _later_speeds(phases, far.positions, since, speeds):
@@ -84,13 +86,31 @@ def _explain(m: Measured, far: Curves, near: Curves, when: str) -> Finding | Non
             "a table that was made longer with other frequencies: those without the scaling",
             since,
         )
+    late = strays.any(1)[far.positions >= since]
+    if int(late.sum()) * 4 < len(late):
+        return some_positions_wrong(far.positions[strays.any(1)], evidence, when)
     return Finding(
         "angles-drift",
         "wrong",
-        f"From position {since} on angles are not the position times the frequency{when}.",
+        f"From position {since} on angles are not the position times the frequency{when}"
+        + ("." if bool(late.all()) else f", at {int(late.sum())} of {len(late)} places tried."),
         evidence,
         "angles summed step by step in low precision, or a table that ends",
         since,
+    )
+
+
+def some_positions_wrong(positions: Tensor, evidence: dict[str, object], when: str) -> Finding:
+    """Return the finding on few positions among others that are right."""
+    which = ", ".join(map(str, positions[:3].tolist())) + (" .." if len(positions) > 3 else "")
+    return Finding(
+        "single-positions-wrong",
+        "wrong",
+        f"Angles are not the position times the frequency{when} at position {which}, and they are "
+        "at places before and after.",
+        evidence,
+        "a table filled in blocks, of which a row is left out or written twice",
+        int(positions[0]),
     )
 
 
@@ -197,7 +217,7 @@ def _tables(m: Measured, far: Curves, early: Tensor, dtype: torch.dtype) -> Iter
     `early` are the speeds of the first positions alone, which even a short table holds.
     """
     positions = far.positions.double()[:, None]
-    lengths = [2**k for k in range(4, m.limit.bit_length())]
+    lengths = [2**k for k in range(4, (m.limit - 1).bit_length())]  # an end that was seen
     for length in filter(None, dict.fromkeys((_rows_of_table(m, far, early, dtype), *lengths))):
         yield _Guess(
             "positions-clamped",

@@ -5,7 +5,7 @@ import inspect
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby, permutations, product
+from itertools import combinations, groupby, permutations, product
 
 import torch
 from torch import Tensor
@@ -17,7 +17,7 @@ from ropelib.config.files import loaded
 from ropelib.diagnosis.adapters import keep
 from ropelib.diagnosis.probes import Probe, Rotate, measure, signature_of
 from ropelib.diagnosis.report import Finding, note, wrong
-from ropelib.diagnosis.tensors import wrap
+from ropelib.diagnosis.tensors import SAME, gap, random, wrap
 
 _MOST_AXES = 8
 _ANGLE_ERROR = 0.02  # rad, as at far positions
@@ -93,7 +93,7 @@ def text_of(rotate: Rotate, count: int, width: int, device: object) -> Rotate:
 
     def text(x: Tensor, position_ids: Tensor, **options) -> Tensor:
         rows = position_ids.expand(len(x), -1)
-        return call(x, rows.expand(count, -1, -1), **options)
+        return call(x, rows.repeat(count, 1, 1), **options)  # memory that may be written into
 
     def along(axis: int) -> Rotate:
         def moved(x: Tensor, position_ids: Tensor) -> Tensor:
@@ -202,7 +202,7 @@ def axes_disagree(m) -> Finding | None:
         return None
     speeds = m.speeds[: m.num_pairs]
     if bool(((m.axes.speeds.sum(0) - speeds).abs() > 1e-3 * speeds.abs().max()).any()):
-        return wrong(
+        return _ordered_by_size(m) or wrong(
             "text-turned-otherwise",
             "Where all axes have one position, as text has, a token is turned otherwise than its "
             "axes turn it one by one: text and image do not fit in one sequence.",
@@ -217,6 +217,29 @@ def axes_disagree(m) -> Finding | None:
             "axes that are multiplied, or one that is chosen by the other",
             largest_angle_error=m.axes.error,
         )
+    return None
+
+
+def _ordered_by_size(m) -> Finding | None:
+    """Places of which one axis spans more than another, and the same with both exchanged."""
+    count = len(m.axes.speeds)
+    x = random(1, 2, 6, m.head_dim)
+    for one, other in combinations(range(count), 2):
+        places = torch.full((count, 1, 6), 3)
+        places[one, 0], places[other, 0] = torch.arange(6), torch.arange(6) % 2
+        exchanged = places.clone()
+        exchanged[[one, other]] = places[[other, one]]
+        both = [
+            _through(m.probe, m.probe.rotate.at(each))(x, range(6)) for each in (places, exchanged)
+        ]
+        if gap(*both) < SAME:
+            return wrong(
+                "axes-ordered-by-size",
+                f"Places come out alike where {_list_of([one, other]).replace(' or ', ' and ')} "
+                "are exchanged: a tall image is turned as a wide one.",
+                "height and width sorted by size, or exchanged where an image is taller than wide",
+                largest_difference=gap(*both),
+            )
     return None
 
 

@@ -5,6 +5,11 @@ from itertools import pairwise
 import torch
 from torch import Tensor
 
+from ropelib.diagnosis.call_decides import (
+    later_chunks_differ,
+    of_the_long_call,
+    scaled_in_the_prefill,
+)
 from ropelib.diagnosis.measured import Measured
 from ropelib.diagnosis.paths import otherwise
 from ropelib.diagnosis.probes import CallError, Probe
@@ -36,8 +41,11 @@ def cached(m: Measured) -> Finding | None:
         return _of_another_length(m, together, full)
     if m.decode is None and _as_many_as_heads(m, differs):
         return None  # another rule says so
-    finding = _named(m, ends, together, full, differs)
-    return finding or _named_by_chunk(ends, together, full, differs)
+    return (
+        of_the_long_call(m, together, ends)
+        or _named(m, ends, together, full, differs)
+        or _named_by_chunk(ends, together, full, differs)
+    )
 
 
 def _as_many_as_heads(m: Measured, differs: Tensor) -> bool:
@@ -61,15 +69,8 @@ def _of_another_length(m: Measured, together: Tensor, full: Tensor) -> Finding |
     if m.decode is None and m.obeys == "start":
         return None  # what counts from an offset may be for whole texts: a note says so
     if gap(together[:, :, -1:], full[:, :, -1:]) > SAME:
-        return wrong(
-            "scaled-in-the-prefill-alone",
-            "Frequencies change with the length, and a step of one token does not follow: the "
-            "last token is turned by others than in one pass, and its keys by those of the pass.",
-            "the length taken from the tokens of the call (x.shape[-2]), or scaling that is asked "
-            "for in the prefill alone; take it from the position, position_ids.max() + 1",
-            largest_difference=gap(together[:, :, -1:], full[:, :, -1:]),
-            position=full.shape[2] - 1,
-        )
+        difference = gap(together[:, :, -1:], full[:, :, -1:])
+        return scaled_in_the_prefill(difference, full.shape[2] - 1)
     if m.decode is None:
         return None  # a note says so
     return wrong(
@@ -131,6 +132,11 @@ def _named_by_chunk(ends: list[int], together: Tensor, full: Tensor, differs: Te
             "a path for short calls that takes all tokens to stand at the first's position",
             **evidence,
         )
+    several = [(a, b) for a, b in sizes if a and b - a > 1]
+    inside = [wrongly & set(range(a, b)) for a, b in several]
+    if all(inside) and wrongly == set().union(*inside):
+        begin, end = several[0]
+        return later_chunks_differ(end - begin, begin, gap(together, full))
     late = {a for (a, b), size in sizes.items() if size == 1 and a >= _ALONE.stop}
     if wrongly <= late:
         return wrong(

@@ -6,7 +6,7 @@ import torch
 
 from ropelib.diagnosis.calls import heads_rows_and_tokens
 from ropelib.diagnosis.grouped import grouped
-from ropelib.diagnosis.inputs import gradient, strides
+from ropelib.diagnosis.inputs import gradient, strides, unnamed
 from ropelib.diagnosis.measured import Measured
 from ropelib.diagnosis.probes import CallError
 from ropelib.diagnosis.report import Finding, wrong
@@ -18,7 +18,7 @@ _LOST = 1e-6
 
 def wrong_with_decay(measured: list[Measured]) -> Finding | None:
     """What else is wrong with a pair that is right for one call of both."""
-    rules = (_centered, heads_rows_and_tokens, _alone, strides, grouped, gradient)
+    rules = (_centered, heads_rows_and_tokens, _alone, strides, grouped, gradient, unnamed)
     for m in measured:
         if getattr(m.probe.rotate, "counts_itself", False):
             continue  # whole texts alone: it may count the decay from their middle

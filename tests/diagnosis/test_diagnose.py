@@ -253,3 +253,22 @@ def test_the_same_rotation_gives_the_same_report_and_global_randomness_is_left_a
 )
 def test_a_report_says_which_dimensions_are_pairs(layout, pairs):
     assert f"{layout}, {pairs}" in str(diagnose(RotaryEmbedding(64, layout=layout)))
+
+
+def test_what_single_tokens_alone_overwrite_is_said_beside_where_they_stand():
+    def rotate(x, ids):
+        return plain(x, ids.add_(1) if x.shape[2] == 1 else ids)
+
+    assert {"decode-off-by-one", "position-ids-overwritten"} <= set(diagnose(rotate).codes)
+
+
+def test_pairs_are_said_to_turn_back_where_they_do():
+    """Frequencies that are nearly the expected ones are not said to turn the other way."""
+    frequencies = torch.ones(32).double() / 1.3 ** torch.arange(32)
+    off = frequencies * (1 + 2e-5 * (torch.arange(32) % 2))
+    report = diagnose(lambda x, ids: plain(x, ids, off), inv_freq=frequencies)
+    assert report.codes[0] == "frequencies-not-as-expected"
+    back = frequencies * (1 - 2 * (torch.arange(32) % 4 == 1).double())
+    report = diagnose(lambda x, ids: plain(x, ids, back), inv_freq=frequencies)
+    assert report.codes[0] == "direction-not-as-expected"
+    assert report.findings[0].evidence == {"pairs": 8}

@@ -158,6 +158,22 @@ MEASURED = {
     },
     "partial rotation paired across the head": {"distance of partners": 32, "expected": 8},
     "q and k clockwise": {"direction": -1, "expected": 1},
+    "the sine of the next pair": {"shift": 1, "pairs": 31, "of": 32},
+    "sine read four columns late (vllm-ascend 12723)": {"shift": 4, "pairs": 28, "of": 32},
+    "a grid of whole blocks of 2 tokens": {"tokens": 8191, "not turned": 1},
+    "a grid of whole blocks of 32 tokens": {"tokens": 8191, "not turned": 31},
+    "a grid of whole blocks of 128 tokens, zeros behind": {"tokens": 8191, "not turned": 127},
+    "other positions from 3000 tokens on": {"tokens": 8192},
+    "LongRoPE by the tokens of the call, from 2048 on": {"position": 8191},
+    "a later chunk stands at its last position": {"tokens": 7, "begins at": 5},
+    "a later chunk of decoding stands at its last position": {"tokens": 2, "begins at": 16},
+    "257 rows of zeros before the table (ControlAR 18)": {
+        "since": 0,
+        "first position that differs": 258,
+    },
+    "one position alone is another": {"since": 4097, "largest angle error": 1},
+    "the length is read from the heads (mlx-lm 1553)": {"heads": 66},
+    "a call of 2 rows, 3 heads and 8 tokens": {"rows": 2, "heads": 3, "tokens": 8},
     "exponents over the whole head": {"base": 1e6 ** (1 / 4), "base over the head": 1e6},
 }
 
@@ -211,6 +227,14 @@ def test_every_row_of_a_report_is_printed():
     )
     profile = report_on("every other pair turns back").profile
     assert profile == "not geometric: 1 to -0.000133352 rad/token"
+
+
+def test_what_a_bug_makes_of_base_and_factor_is_no_measure():
+    report = report_on("sine read four columns late (vllm-ascend 12723)")
+    assert report.base is report.inv_freq is report.attention_factor is None
+    assert "  inv_freq          not measured\n" in str(report)
+    assert "28 of 32 pairs" in str(report) and ", 4 have no sine" in str(report)
+    assert "of 32 pairs" in str(report_on("the sine of the pair before"))
 
 
 def test_wrong_and_right_have_their_colors():

@@ -299,17 +299,17 @@ def _():
     return with_sines(torch.zeros_like)
 
 
-@exhibit("the sine of the next pair", "sines-of-other-pairs", layout="half")
+@exhibit("the sine of the next pair", "sines-of-other-pairs")
 def _():
     return with_sines(lambda sin: sin.roll(-1, dims=-1))
 
 
-@exhibit("sine read four columns late (vllm-ascend 12723)", "sines-of-other-pairs", layout="half")
+@exhibit("sine read four columns late (vllm-ascend 12723)", "sines-of-other-pairs")
 def _():
     return with_sines(lambda sin: torch.nn.functional.pad(sin[..., 4:], (0, 4)))
 
 
-@exhibit("the sine of the pair before", "sines-of-other-pairs", layout="half")
+@exhibit("the sine of the pair before", "sines-of-other-pairs")
 def _():
     return with_sines(lambda sin: torch.cat((sin[..., :1], sin[..., :-1]), dim=-1))
 

@@ -109,7 +109,7 @@ def _():
     return {"rotate": only(torch.float16), "inv_freq": PLAIN}
 
 
-@exhibit("q in bfloat16, k in float32", layout="half", notes=("tables-in-low-precision",))
+@exhibit("q in bfloat16, k in float32", layout="half", notes=("vectors-in-low-precision",))
 def _():
     def both(q, k, ids):
         return plain(q.bfloat16(), ids), plain(k.float(), ids)
