@@ -13,7 +13,6 @@ from transformers.models.qwen3_vl.modeling_qwen3_vl import Qwen3VLTextRotaryEmbe
 
 from ropebook.museum import EXHIBITS
 from ropebook.museum.kit import turn
-from ropebook.museum.lengths import YARN
 from ropelib import diagnose, inv_freq
 
 
@@ -119,15 +118,15 @@ def test_two_exchanges_were_right():
     source = exhibit.source.replace("= 32, 1", "= 1, 32")
     exec(source, scope := dict(exhibit.broken.__globals__))
     assert source != exhibit.source
-    report = diagnose(scope[exhibit.broken.__name__], expected=YARN, max_position=512)
+    report = diagnose(scope[exhibit.broken.__name__], expected=exhibit.meant, max_position=512)
     assert report.ok, report
 
 
 def test_where_the_axes_of_qwen3_vl_run_out_it_is_times_turn():
     says("blocks where axes take turns", "64 pairs, 24 for time and 20", "pairs 61 and 62")
     axes = torch.arange(3.0)[:, None, None, None].expand(3, 1, 1, 64)
-    merge = Qwen3VLTextRotaryEmbedding.apply_interleaved_mrope
-    dealt = merge(SimpleNamespace(), axes.clone(), [24, 20, 20]).flatten()
+    model = SimpleNamespace(mrope_section=[24, 20, 20])
+    dealt = Qwen3VLTextRotaryEmbedding.recomposition_frequencies(model, axes.clone()).flatten()[:64]
     unlike = (dealt != torch.arange(64) % 3).nonzero().flatten()
     assert unlike.tolist() == [61, 62] and (dealt[unlike] == 0).all()
 
