@@ -156,11 +156,19 @@ def adapted(
         return (_as_rows_of_the_batch(rotate),)
     if "input_pos" in names:  # torchtune, LitGPT
         return (_by_input_pos(rotate),)
-    if "freqs_cis" in names[1:3] or ({*names[1:3]} & {*FOR_BOTH} and not {*names} & {*POSITIONS}):
+    if _is_one_table(rotate, names):
         return from_freqs_cis(rotate, width)
     if takes_cos_sin(rotate):
         return (from_operator(rotate, head_dim=width, max_position=max_position),)
     return _by_positions(rotate, names)
+
+
+def _is_one_table(rotate: Callable, names: tuple[str, ...]) -> bool:
+    """Say whether what comes after x, or after q and k, stands for cos and sin."""
+    after = names[2:3] if takes_both(rotate) else names[1:2]
+    if "freqs_cis" in names[1:3]:
+        return True
+    return bool({*after} & {*FOR_BOTH}) and not {*names} & {*POSITIONS}
 
 
 def _by_positions(rotate: Callable, names: tuple[str, ...]) -> tuple[Rotate, ...]:

@@ -57,6 +57,8 @@ class Probe:
         except KeyboardInterrupt:  # whoever sits before it wants to stop
             raise
         except BaseException as error:
+            if getattr(self.rotate, "way", None) == []:
+                given += ", in all ways that the names of its arguments allow"
             message = f"{self.name} raised {type(error).__name__} for {given}: {error}"
             raise (CallError if isinstance(error, Exception) else Exit)(message) from error
         if not isinstance(rotated, Tensor):

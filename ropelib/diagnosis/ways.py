@@ -46,7 +46,8 @@ def the_right_one(ways: Sequence[Way]) -> Callable:
             chosen.extend(_best(ways, *given))
         return (chosen or ways)[0].call(*given, **options)
 
-    rotate.way = chosen
+    if len(ways) > 1:
+        rotate.way = chosen
     return rotate
 
 

@@ -123,8 +123,8 @@ def test_seq_first_hands_over_what_is_contiguous_where_that_is_asked_for():
 
 def test_heads_that_differ_in_either_order_are_named():
     def rotate(x, start_pos):
-        heads = torch.arange(x.shape[1])[:, None]
-        return plain(x, torch.arange(start_pos, start_pos + x.shape[2]) * (1 + heads))
+        ids = torch.arange(start_pos, start_pos + x.shape[2])
+        return torch.cat([plain(head, ids * (1 + n)) for n, head in enumerate(x.split(1, 1))], 1)
 
     assert diagnose(rotate, max_position=40).codes == ("heads-differ",)
 

@@ -186,6 +186,25 @@ def test_the_way_is_told_by_scores_and_the_first_that_works_is_judged():
     assert rotate.way == []
 
 
+def test_where_no_way_works_the_sentence_says_that_all_were_tried():
+    def three(x, token_positions):
+        raise ValueError("no such axes")
+
+    (finding,) = diagnose(three, **SHORT).findings
+    assert finding.code == "call-raises"
+    assert "in all ways that the names of its arguments allow: no such axes" in finding.sentence
+    (finding,) = diagnose(lambda x, ids: three(x, ids), **SHORT).findings
+    assert "in all ways" not in finding.sentence
+
+
+def test_a_table_is_known_only_where_it_stands():
+    def of_grids(x, grid_sizes, freqs):
+        return x
+
+    with pytest.raises(TypeError, match="missing a required argument: 'freqs'"):
+        diagnose(of_grids)
+
+
 def test_an_operator_may_have_its_positions_second():
     assert diagnose(from_operator(runtime), **SHORT).ok
 
