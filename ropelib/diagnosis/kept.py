@@ -54,21 +54,13 @@ def rows_of_runs(m: Measured) -> Finding | None:
                 "a path for (seq_len,) alone; take position_ids.flatten()[0], or refuse others",
                 largest_difference=error,
             )
-        if m.differs(found, x, rows[:1]).any():
+        if m.differs(found, x, rows[:1]).any():  # one offset for all: a note says so
             return wrong(
                 "batch-rows-mixed",
-                "Rows that begin at different positions are taken, and turned otherwise than each "
-                "alone.",
-                "an offset for the whole batch where each row has its own; refuse what is not one "
-                "run",
+                "Rows that begin at different positions are taken, and turned neither each by its "
+                "own nor all by those of the first.",
+                "an offset that is made of all rows; refuse rows that differ",
                 rows=len(rows),
                 largest_difference=error,
             )
-        return wrong(
-            "batch-rows-share-positions",
-            "Rows that begin at different positions are taken, and all are turned by those of the "
-            "first.",
-            "the offset of the first row taken for all; refuse rows that differ",
-            largest_difference=error,
-        )
     return None

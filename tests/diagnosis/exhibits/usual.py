@@ -103,7 +103,7 @@ def _():
     return counted_from(lambda ids: ids[0] if ids.dim() == 1 else 0)
 
 
-@exhibit("one offset for all rows", "batch-rows-share-positions", layout="half")
+@exhibit("one offset for all rows", layout="half", notes=("contiguous-positions-only",))
 def _():
     return counted_from(lambda ids: ids.flatten()[0])
 
