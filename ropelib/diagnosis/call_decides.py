@@ -91,6 +91,12 @@ def early_positions_still(m: Measured) -> Finding | None:
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (middle, high) if gap(m.probe(x, [middle]), start) < SAME else (low, middle)
+    if high + 2 > m.limit:
+        return None
+    line = m.probe(x.expand(-1, -1, high + 2, -1), range(high + 2))
+    steps = (line[:, :, 1:] - line[:, :, :-1]).abs().amax((0, 1, 3)) > SAME
+    if bool(steps[:low].any()) or not steps[low:].all():  # blocks of positions, it may be
+        return None
     return wrong(
         "early-positions-not-turned",
         f"Positions 0 to {low} come out alike, and position {high} does not.",
