@@ -14,9 +14,6 @@ STATES = {
 """Whether a bug is found, and how it is said."""
 
 
-DOTTED = ' style="border-style: dotted"'  # a note's
-
-
 class Plan:
     """A row of squares for each hall, as a notebook's output.
 
@@ -71,7 +68,7 @@ class Plan:
             for hall in self.walls.halls
         )
         key = "".join(
-            f'<li><span class="rope-plan-square rope-plan-{state}"{_look(state)}></span>'
+            f'<li><span class="rope-plan-square rope-plan-{state}"></span>'
             f"{number} {STATES[state]}</li>"
             for state, number in self.counts.items()
         )
@@ -85,12 +82,8 @@ class Plan:
         said = html.escape(f"{exhibit.name[0].upper()}{exhibit.name[1:]}: {STATES[state]}")
         return (
             f'<a class="rope-plan-square rope-plan-{state}" href="#bug-{slug(exhibit.name)}" '
-            f'title="{said}" aria-label="{said}"{_look(state)}></a>'
+            f'title="{said}" aria-label="{said}"></a>'
         )
-
-
-def _look(state: str) -> str:
-    return DOTTED if state == "noted" else ""
 
 
 def _text(words: str) -> str:
