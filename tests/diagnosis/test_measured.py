@@ -106,13 +106,13 @@ def test_behind_coarse_tables_the_rest_is_still_told():
     assert clamped.base == pytest.approx(10_000, rel=0.01)
 
 
-def test_coarse_tables_blur_the_base_and_no_more():
+def test_vectors_that_are_rounded_blur_the_base_and_no_more():
     def rotate(x, ids):
         return plain(x.bfloat16(), ids).to(x.dtype)
 
     report = diagnose(rotate)
     assert report.base == pytest.approx(10_000, rel=0.01)
-    assert report.codes == ("tables-in-low-precision",)
+    assert report.codes == ("vectors-in-low-precision",)
 
 
 def test_two_series_side_by_side_are_not_called_scaled():

@@ -170,7 +170,7 @@ def _():
     return {"rotate": (rotate(0.003), rotate(1 / 1.003 - 1)), "max_position": 256}
 
 
-@exhibit("all in bfloat16, with a factor", notes=("tables-in-low-precision",))
+@exhibit("all in bfloat16, with a factor", notes=("vectors-in-low-precision",))
 def _():
     def rotate(x, ids):
         angles = over_heads(ids[..., None].double() * PLAIN)
