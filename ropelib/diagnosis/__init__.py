@@ -303,7 +303,7 @@ def _report(m: Measured, expectation: Expectation) -> Report:
         still = note("nothing-turns", "Nothing turns, as expected: a layer without positions.")
         return Report(m.head_dim, positions=m.limit, probed=len(m.far.positions), findings=(still,))
     if finding and finding.code in SUSPECT and expectation.inv_freq is None:
-        meant = f"{finding.sentence} Are they meant? Then say so: inv_freq= or expected=."
+        meant = f"{finding.sentence} If that is meant, say so: inv_freq= or expected=."
         finding = replace(finding, sentence=meant)
     described = finding is None or finding.code not in SHAPELESS
     wrong = [finding] if finding else []

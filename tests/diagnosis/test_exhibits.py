@@ -204,7 +204,8 @@ def test_every_row_of_a_report_is_printed():
         "  direction         +1, counterclockwise",
         "  attention_factor  1",
         "  positions         62 of 0 to 8191 probed",
-        "wrong  last-pair-not-rotated: The slowest pair stands still while all others turn.",
+        "wrong  last-pair-not-rotated: The slowest pair stands still while all others turn. If "
+        "that is meant, say so: inv_freq= or expected=.",
         "       measured: pairs 31, slowest frequency 0.000177828",
         "       usual cause: a loop or a slice that ends one pair early",
         "       mend: Count pairs from 0 to d/2 - 1, both included.",
