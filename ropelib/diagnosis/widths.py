@@ -154,7 +154,7 @@ def _off(other: Measured, ids: Tensor) -> str | None:
         turned = turned[..., other.permutation]
     given, turned = (_complex(other, each) for each in (x, turned))
     count = other.num_pairs
-    angles = ids.double()[..., None] * other.speeds[:count]
+    angles = ids.double()[..., None] * other.speeds[:count] + other.start[:count]
     expected = given * torch.polar(other.scale[:count].expand_as(angles), angles).unsqueeze(-3)
     allowed = _APART + (1e-6 + 4 * other.noise) * ids.double().unsqueeze(-2)
     if bool(((turned - expected).abs().amax(-1) > allowed * given.abs().amax(-1)).any()):

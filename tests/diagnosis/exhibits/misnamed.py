@@ -4,7 +4,6 @@ import torch
 
 from exhibits.kit import DIM, PLAIN, exhibit, plain, swapped_halves, turn
 from exhibits.several_axes import IN_TURN, of
-from ropelib.diagnosis import from_freqs_cis
 
 
 def where(condition, shift=1):
@@ -147,9 +146,9 @@ def _():
     return each(10)
 
 
-@exhibit("each 97th call", "not-deterministic")
+@exhibit("each 31st call", "not-deterministic")
 def _():
-    return each(97)
+    return each(31)
 
 
 @exhibit("half as wide with each call (vLLM 11883)", "not-deterministic")
@@ -183,15 +182,6 @@ def _():
         return plain(x, ids, base ** (-torch.arange(0, DIM, 2).double() / DIM))
 
     return {"rotate": rotate}
-
-
-@exhibit("Meta's form with its table over the heads", "rotates-by-head")
-def _():
-    def apply_rotary_emb(x, freqs_cis):
-        pairs = torch.view_as_complex(x.unflatten(-1, (-1, 2)))
-        return torch.view_as_real(pairs * freqs_cis).flatten(-2)
-
-    return {"rotate": from_freqs_cis(apply_rotary_emb)}
 
 
 @exhibit("tall images are turned as wide ones", "axes-ordered-by-size", base=1e4)
