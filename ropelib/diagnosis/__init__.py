@@ -348,7 +348,7 @@ def _report(m: Measured, expectation: Expectation) -> Report:
 
 
 def _not_feigned(found: list[Finding]) -> list[Finding]:
-    """Return what is left where rows or heads are turned wrongly, which looks like other bugs too."""
+    """Return what is left where rows or heads are wrong, which looks like other bugs as well."""
     codes = {f.code for f in found}
     feigned = set().union(*(seen for causes, seen in FEIGNED if codes & causes))
     return [f for f in found if f.code not in feigned]
