@@ -181,7 +181,7 @@ def test_for_one_token_the_call_costs_more_than_its_numbers(recorded, who):
     assert middle[1] > 2 * middle[16_384]
 
 
-def test_the_complex_product_leads_up_to_1024_tokens_and_the_kernel_from_16384_on(recorded):
+def test_the_complex_product_leads_up_to_4096_tokens_and_the_kernel_from_16384_on(recorded):
     """In the same rounds, and by more than a twentieth: who is closer does not lead."""
     leads = {}
     for run in recorded.matching("curve", "warm"):
@@ -190,7 +190,7 @@ def test_the_complex_product_leads_up_to_1024_tokens_and_the_kernel_from_16384_o
         leads[run.told["case"]["shape"][2]] = ratios
     assert {256, 1024, 4096, 16_384} < set(leads)
     for tokens, ratios in leads.items():
-        if tokens <= 1024:
+        if tokens <= 4096:
             assert max(ratios) < 0.95, f"it leads at {tokens}"
         elif tokens >= 16_384:
             assert ratios[1] > 1.05, f"the kernel leads at {tokens}"
