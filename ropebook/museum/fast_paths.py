@@ -32,7 +32,7 @@ def reads_past_the_table(x, position_ids):
     shows="fluent",
     saw="Of school problems 93.1 % solved with the fused kernel, 95.5 % without.",
     where="sgl-project/sglang/pull/30342",
-    akin=("sgl-project/sglang/issues/13530", "ml-explore/mlx-lm/pull/512"),
+    akin=("sgl-project/sglang/issues/13530", "ml-explore/mlx-lm/pull/1431"),
     code="layout-not-as-expected",
     mend=('"interleaved"  # written in', '"half" if is_neox else "interleaved"'),
 )
@@ -78,6 +78,7 @@ def padded_width(x, position_ids):
     also=("hpcaitech/ColossalAI/issues/6428",),
     code="q-and-k-mixed",
     mend=("k0 * sin + k1 * cos", "q0 * sin + q1 * cos"),
+    differs="In the thread half of the key is made of the query, too.",
 )
 def crossed_wires(q, k, position_ids):
     """A line was copied, and one letter of it not changed."""
@@ -94,7 +95,7 @@ def crossed_wires(q, k, position_ids):
     shows="compared",
     saw="Wrong as soon as q or k is a slice of something larger, as with latent keys (MLA).",
     where="vllm-project/vllm/pull/17091",
-    also=("hpcaitech/ColossalAI/pull/6444",),
+    akin=("hpcaitech/ColossalAI/pull/6444",),
     code="strides-ignored",
     mend=("x.as_strided", "x.contiguous().as_strided"),
 )

@@ -121,7 +121,7 @@ def falls_through(x, position_ids):
     shows="nonsense",
     saw="Text that degenerates into gibberish after some 20 tokens.",
     where="karpathy/llama2.c/pull/286",
-    also=("jzhang38/TinyLlama/issues/24",),
+    akin=("jzhang38/TinyLlama/issues/24",),
     code="layout-not-as-expected",
     mend=("torch.arange(64)", "torch.arange(64).view(2, 32).T.flatten()"),
 )
@@ -263,7 +263,7 @@ def axis_of_the_heads(x, position_ids):
     shows="compared",
     saw="No message, no crash. A reader compares the code with the one that was published.",
     where="huggingface/transformers/issues/45910",
-    also=("AMD-AGI/Primus/pull/928",),
+    akin=("AMD-AGI/Primus/pull/928",),
     code="q-and-k-frequencies-differ",
     mend=('q, position_ids, speeds["main"]', 'q, position_ids, speeds["compress"]'),
     meant=Meant(inv_freq(64, 160_000.0)),
@@ -308,6 +308,7 @@ def rounded_all_the_same(x, position_ids):
     code="scaled-as-linear",
     mend=('plain / config["factor"]', 'BY_TYPE[config["rope_type"]]'),
     meant=Meant(LLAMA),
+    differs="The thread's model asks for a factor of 8.",
 )
 def linear_whatever_is_asked(x, position_ids):
     """Of the scaling its factor is read, and not its type."""

@@ -74,6 +74,7 @@ def axes_in_blocks(x, position_ids):
     code="angles-drift",
     mend=("arange(rows), torch.arange(columns)", "arange(columns), torch.arange(rows)"),
     meant=Meant(AXIAL, axis_of_pairs=(1,) * 16 + (0,) * 16),
+    differs="The name tells what is seen, angles that do not follow their position, and not why.",
 )
 def grid_on_its_side(x, position_ids):
     """Positions are height and width; "xy" wants the width first."""

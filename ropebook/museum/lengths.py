@@ -60,7 +60,7 @@ def in_tf32(values: torch.Tensor) -> torch.Tensor:
     shows="nonsense",
     saw="Perplexity at 32,768 tokens 2916, then 5.50. Below 8192 all is well.",
     where="ikawrakow/ik_llama.cpp/pull/2291",
-    also=("jmaczan/tiny-vllm/pull/1",),
+    akin=("jmaczan/tiny-vllm/pull/1",),
     code="scaling-missing",
     mend=("return attention()", 'return attention(file["rope_freqs"])'),
     meant=Meant(LLAMA),
@@ -171,7 +171,7 @@ def cast_before_they_are_used(x, position_ids):
     saw="A fine-tuned model, loaded elsewhere, gives other odds: a divergence of 0.011 where "
     "0.005 is allowed.",
     where="NVIDIA-NeMo/Automodel/pull/2549",
-    also=("NVIDIA/Megatron-LM/issues/744", "huggingface/transformers/issues/29496"),
+    also=("huggingface/transformers/issues/29496",),
     code="frequencies-in-bfloat16",
     mend=("rotary.speeds.float()", "inv_freq(64)"),
 )

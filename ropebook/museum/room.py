@@ -68,7 +68,7 @@ def _row(name: str, why: str, kind: str, said: str) -> str:
     sign = {"good": "✓", "bad": "✗"}[kind]
     return (
         f'<tr role="row"><th scope="row" role="rowheader"><b>{html.escape(name)}</b> '
-        f'<span>{html.escape(why)}</span></th><td role="cell" data-head="{HEADS[1]}">'
+        f'<span>{html.escape(why)}</span></th><td role="cell">'
         f'<span class="rope-museum-{kind}"><span aria-hidden="true">{sign} </span>{said}</span>'
         "</td></tr>"
     )

@@ -168,7 +168,10 @@ def how(exhibit: Exhibit, told: bool) -> str:
         return "called with these lines as `decode=`, beside a right rotation"
     if exhibit.part == "both":
         return "called with these lines as the rotation and as `decode=`"
-    return "once it is told what was meant" if told else "from the rotation alone"
+    if told:
+        return "once it is told what was meant"
+    axes = exhibit.meant.axis_of_pairs
+    return "from the rotation and the number of its axes" if axes else "from the rotation alone"
 
 
 def command(exhibit: Exhibit) -> str:

@@ -149,7 +149,8 @@ def test_how_it_was_called_is_said(walls):
     said = {}
     for exhibit in EXHIBITS.values():
         said.setdefault(exhibit.part, set()).update(how(exhibit, told) for told in (False, True))
-    assert said["rotate"] == {"from the rotation alone", "once it is told what was meant"}
+    alone = {"from the rotation alone", "from the rotation and the number of its axes"}
+    assert said["rotate"] == alone | {"once it is told what was meant"}
     assert all("`decode=`" in one for part in ("decode", "both") for one in said[part])
 
 
