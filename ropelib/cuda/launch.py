@@ -16,7 +16,7 @@ from ropelib.cuda import programs
 ROWS = 128  # threads of a program, each one row: 4 warps
 VECTOR = 16  # bytes that a thread loads at once
 MOST_HEADS = 4  # of a program: as many vectors wait in each thread, or twice as many
-PLENTY = 1024  # programs that fill a GPU: 132 processors of an H200, eight programs each
+PLENTY = 1024  # programs that fill a GPU: about eight for each processor of an H200, which has 132
 MANY = 2**31  # rows, or slots, that 32 bits no longer count
 _COMPUTE = {torch.float64: tl.float64}
 
