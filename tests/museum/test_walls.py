@@ -61,7 +61,7 @@ def test_another_bug_with_the_same_effect_is_not_called_the_same():
     html = Walls([HALLS[exhibit.hall]])._repr_html_()
     leaf = BeautifulSoup(html, "html.parser").find(id=f"bug-{slug(exhibit.name)}")
     last = leaf.find_all("p")[-1].get_text()
-    assert last == "Another one, the same effect: sglang #13530, mlx-lm #512."
+    assert last == "Another one, the same effect: sglang #13530, mlx-lm #1431."
 
 
 def test_a_fork_is_not_taken_for_what_it_was_forked_from():
