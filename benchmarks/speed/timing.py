@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 
 from torch.profiler import ProfilerActivity, profile
 
-LEAST, MOST = 3, 15  # rounds that a candidate takes part in
+LEAST, MOST = 7, 15  # rounds that a candidate takes part in
 TRIES = 3  # calls of which the fastest tells how often to repeat
 SHORT = 0.002  # seconds: what takes less is repeated until it takes as long
 
@@ -20,7 +20,7 @@ def seconds(
 ) -> dict[str, list]:
     """Time calls in rounds, each round in another random order.
 
-    Each call has its share of the budget, and so takes part in as many rounds as it can, 3 at least
+    Each call has its share of the budget, and so takes part in as many rounds as it can, 7 at least
     and 15 at most. A slow one sits out rounds between, and not the last ones: a machine that warms
     up would else be another for it.
 

@@ -63,9 +63,9 @@ def test_usual_code_takes_more_than_ten_copies_into_fresh_memory(fresh):
     assert copies(fresh, *USUAL) > 10
 
 
-def test_of_the_kernels_one_takes_three_to_four_copies_and_ours_less_than_one(prefill):
-    assert copies(prefill, *KERNEL) < 1
-    assert 3 < copies(prefill, "onnxruntime", "half") < 4
+def test_of_the_kernels_one_takes_two_to_four_copies_and_ours_about_one(prefill):
+    assert copies(prefill, *KERNEL) == pytest.approx(1, abs=0.2)
+    assert 2 < copies(prefill, "onnxruntime", "half") < 4
 
 
 @pytest.mark.parametrize("who", [("ropelib compiled", "half"), COMPLEX], ids=str)
@@ -86,11 +86,6 @@ def test_a_compiler_brings_other_code_to_no_two_passes(prefill):
 
 def test_in_place_a_kernel_can_take_less_than_a_copy(prefill):
     assert copies(prefill, "ropelib native in place", "interleaved") < 1
-
-
-def test_the_clock_sways_within_a_run(fresh):
-    clock = fresh.seconds("copy")
-    assert max(clock) > 1.5 * min(clock)
 
 
 @pytest.mark.parametrize(
@@ -146,19 +141,19 @@ def test_writing_into_memory_that_is_there_helps_where_memory_is_fresh(fresh, na
 def test_with_memory_kept_writing_into_what_is_there_changes_little(kept, layout):
     for name in ("ropelib", "ropelib native"):
         assert 0.8 < copies(kept, f"{name} out=", layout) / copies(kept, name, layout) < 1.25
-    for name in ("ropelib", "ropelib native"):
-        for other in (name, f"{name} out="):
-            saved = 1 - kept.ratio(f"{name} in place", layout, to=other, to_layout=layout)[1]
-            assert 0.05 < saved < 0.5, "some"
+    name = "ropelib native"
+    for other in (name, f"{name} out="):
+        saved = 1 - kept.ratio(f"{name} in place", layout, to=other, to_layout=layout)[1]
+        assert 0.05 < saved < 0.5, "in place the kernel saves some"
 
 
 @pytest.mark.parametrize("allocator", ["stock", "warm"])
 @pytest.mark.parametrize("layout", ["half", "interleaved"])
-def test_for_one_token_writing_into_what_is_there_does_not_help(recorded, allocator, layout):
+def test_for_one_token_writing_into_what_is_there_costs_more(recorded, allocator, layout):
     for run in recorded.matching("decode", allocator):
         for name in ("ropelib", "ropelib native"):
             for how in ("out=", "in place"):
-                assert copies(run, f"{name} {how}", layout) > 0.9 * copies(run, name, layout)
+                assert copies(run, f"{name} {how}", layout) > 1.1 * copies(run, name, layout)
 
 
 def test_from_memory_halves_are_no_gain_for_the_kernel(prefill):
