@@ -378,7 +378,8 @@ def test_what_a_call_needs_is_done_before_each_measurement_and_not_timed(clock):
     found = timing.seconds(calls, 0.0, {"native": before})
     assert found["native"] == pytest.approx([0.5] * timing.LEAST)
     places = [i for i, name in enumerate(clock.order) if name == "native"]
-    assert len(places) == timing.TRIES + timing.LEAST and all(clock.order[i - 1] == "before" for i in places)
+    assert len(places) == timing.TRIES + timing.LEAST
+    assert all(clock.order[i - 1] == "before" for i in places)
 
 
 def test_each_round_has_an_order_of_its_own(clock):
