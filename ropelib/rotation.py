@@ -269,9 +269,7 @@ def convert_layout(x: Tensor, *, source: str, target: str, rotary_dim: int | Non
     check_tensor("x", x)
     if not x.dim():
         raise ValueError("x must be (..., head_dim), got shape ()")
-    rotary_dim = rotary_dim_of(x.shape[-1], rotary_dim)
-    pairs = split_pairs(x[..., :rotary_dim], source)
-    return torch.cat((join_pairs(*pairs, target), x[..., rotary_dim:]), dim=-1)
+    return x.index_select(-1, _seats(x, x.shape[-1], source, target, rotary_dim))
 
 
 def convert_rows(
@@ -315,6 +313,16 @@ def convert_rows(
             f"the rows of weight must be whole heads of head_dim {head_dim}, "
             f"got shape {tuple(weight.shape)}"
         )
-    row = torch.arange(len(weight), device=weight.device).unflatten(0, (-1, head_dim))
-    seats = convert_layout(row, source=source, target=target, rotary_dim=rotary_dim)
-    return weight[seats.flatten()]
+    checks.layout("source", source)
+    checks.layout("target", target)
+    seats = _seats(weight, head_dim, source, target, rotary_dim)
+    heads = torch.arange(0, len(weight), head_dim, device=weight.device)
+    return weight.index_select(0, (heads[:, None] + seats).flatten())
+
+
+def _seats(near: Tensor, head_dim: int, source: str, target: str, rotary_dim: int | None) -> Tensor:
+    """Return where in `source` stands what each dimension of `target` holds, beside a tensor."""
+    rotary_dim = rotary_dim_of(head_dim, rotary_dim)
+    dims = torch.arange(head_dim, device=near.device)
+    pairs = split_pairs(dims[:rotary_dim], source)
+    return torch.cat((join_pairs(*pairs, target), dims[rotary_dim:]))

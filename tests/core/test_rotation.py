@@ -191,6 +191,18 @@ def test_rows_of_any_dtype_are_copied_and_not_computed():
     assert torch.equal(convert_rows(half, 8, source="half", target="interleaved"), codes)
 
 
+@pytest.mark.parametrize("autocast", [torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
+def test_autocast_moves_the_same_numbers(dtype, autocast):
+    """Autocast refuses to put parts of the other dtype of 16 bits beside each other."""
+    x, seats = randn(3, 8).to(dtype), {"source": "half", "target": "interleaved"}
+    expected = convert_layout(x, **seats), convert_rows(x.T, 4, **seats)
+    with torch.autocast("cpu", dtype=autocast):
+        found = convert_layout(x, **seats), convert_rows(x.T, 4, **seats)
+    for a, b in zip(found, expected, strict=True):
+        assert a.dtype == dtype and torch.equal(a, b)
+
+
 def test_key_rows_taken_for_as_many_heads_as_queries_have_would_be_others():
     rows = torch.arange(8)  # two key heads of 4; a model with four query heads
     seats = {"source": "interleaved", "target": "half"}
