@@ -22,8 +22,8 @@ define(
             ),
             Option(
                 "About five times as long.",
-                said="Count its steps, each of which reads and writes everything, and you come to "
-                "five. But each step also asks for fresh memory.",
+                said="Count what its steps read and write, and you come to five. But each of them "
+                "also asks for fresh memory.",
             ),
             Option(
                 "More than ten times as long.",
@@ -118,8 +118,8 @@ define(
     FillIn(
         "the floor of a rotation",
         question="Complete what predicts a time, in microseconds, from a shape, the bytes of a "
-        "number and a memory of <code>rate</code> bytes per microsecond. Code that takes "
-        "<code>passes</code> over its input takes longer than the floor. Return both times, the "
+        "number and a memory of <code>rate</code> bytes per microsecond. Code that makes "
+        "<code>passes</code> over its input takes the floor's time or longer. Return both times, the "
         "floor first.",
         code="""def times(heads, tokens, head_dim, width, passes, rate):
     size = heads * tokens * head_dim * width

@@ -35,6 +35,8 @@ def reads_past_the_table(x, position_ids):
     akin=("sgl-project/sglang/issues/13530", "ml-explore/mlx-lm/pull/1431"),
     code="layout-not-as-expected",
     mend=('"interleaved"  # written in', '"half" if is_neox else "interleaved"'),
+    differs="In the thread the kernels are those of the indexer alone, which picks what sparse "
+    "attention looks at.",
 )
 def pairs_written_in(x, position_ids):
     """One model of the family pairs halves, the others neighbors."""

@@ -2,8 +2,8 @@
 
 The vectors are numbers that everybody must arrive at: for every rope type, layout and partial form,
 the frequencies, cosines and sines that a configuration asks for, and q and k before and after. They
-are computed once, in float64 by `ropelib.reference` and from nothing that is fast, and are the same
-bytes on any processor.
+are computed once, frequencies in decimal arithmetic and rotations in float64 by
+`ropelib.reference`, from nothing that is fast, and are the same bytes on any processor.
 """
 
 from ropelib.conformance.checker import Report, Verdict, check
