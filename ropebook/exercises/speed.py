@@ -119,8 +119,8 @@ define(
         "the floor of a rotation",
         question="Complete what predicts a time, in microseconds, from a shape, the bytes of a "
         "number and a memory of <code>rate</code> bytes per microsecond. Code that makes "
-        "<code>passes</code> over its input takes the floor's time or longer. Return both times, the "
-        "floor first.",
+        "<code>passes</code> over its input takes the floor's time or longer. Return both times, "
+        "the floor first.",
         code="""def times(heads, tokens, head_dim, width, passes, rate):
     size = heads * tokens * head_dim * width
     floor_time = <<2 * size / rate>>
