@@ -225,21 +225,36 @@
   }
 
   // What is left stands below the box, wherever somebody had scrolled.
-  const lead = () => census.querySelector(".census-top").scrollIntoView();
+  const lead = () =>
+    (census.querySelector("section:not([hidden])") ?? census.querySelector(".census-top")).scrollIntoView();
 
   // A part is a place of its own: the browser's Back leads to the picture, with what was typed there.
+  function goTo(link) {
+    const type = link.dataset.typed ?? "";
+    const address = new URL(link.href);
+    if (!type) address.search = "";
+    if (address.href !== location.href || type !== input.value) {
+      history.replaceState({ type: input.value, at: scrollY }, "");
+      history.pushState({ type }, "", address);
+    }
+    input.value = type;
+    filter();
+    if (type) lead();
+    else document.getElementById(address.hash.slice(1)).scrollIntoView();
+  }
+
+  // Pressed once more it lets go of its types, and nobody is led anywhere.
+  function letGo() {
+    history.replaceState({ type: "", at: scrollY }, "", location.pathname);
+    input.value = "";
+    filter();
+  }
+
   for (const link of links) {
     link.addEventListener("click", (event) => {
       event.preventDefault();
-      const type = link.dataset.typed ?? "";
-      const address = new URL(link.href);
-      if (!type) address.search = "";
-      history.replaceState({ type: input.value, at: scrollY }, "");
-      history.pushState({ type }, "", address);
-      input.value = type;
-      filter();
-      if (type) lead();
-      else document.getElementById(address.hash.slice(1)).scrollIntoView();
+      if (link.hasAttribute("data-on")) letGo();
+      else goTo(link);
     });
   }
   addEventListener("popstate", ({ state }) => {

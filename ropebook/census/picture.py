@@ -126,7 +126,7 @@ def picture(census: dict[str, Any]) -> str:
     usual = sum(said_of(kinds) == first for kinds in types)
     return (
         '<figure class="census-picture" id="census-picture">'
-        f"<p>Press a part to see its types.</p>{bars[0]}"
+        f"<p>Press a part to see its types, again for all.</p>{bars[0]}"
         f"<p>The {len(types)} that rotate, {asked} of them where a key asks for it:</p>"
         f"{''.join(bars[1:])}"
         "<figcaption>Most model types do not rotate. Of those that do, more than half are in the "

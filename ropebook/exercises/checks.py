@@ -68,7 +68,7 @@ define(
                 "a wrong exponent passes.",
             ),
             Option(
-                "the original's output, step after a cache, pushed on by 10,000",
+                "original's output, step after a cache, pushed on by 10,000",
                 said="A number from outside, another way to call, and far out.",
                 right=True,
             ),
@@ -122,7 +122,7 @@ define(
                 "first of several nothing was wrong.",
             ),
             Option(
-                "the original's output",
+                "original's output",
                 said="Only for a batch of several texts, read word by word. The test reads one.",
             ),
             Option(

@@ -4,7 +4,7 @@ import torch
 
 from ropebook.museum.kit import SPEEDS, Hall, by_angles, turn
 
-HALL = Hall("batch", "One text is right, several at once are not.")
+HALL = Hall("batch", "In a batch", "One text is right, several at once are not.")
 
 
 @HALL.shows(

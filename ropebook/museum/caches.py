@@ -5,7 +5,9 @@ import torch
 from ropebook.museum.kit import SPEEDS, Hall, Meant, turn
 from ropelib import apply_rotary, cos_sin, inv_freq
 
-HALL = Hall("cache", "It reads well and writes badly: wrong once a cache is read.")
+HALL = Hall(
+    "cache", "After the cache", "It reads well and writes badly: wrong once a cache is read."
+)
 SHORT, LONG = inv_freq(64), inv_freq(64) / torch.linspace(1, 8, 32)
 AT_512 = inv_freq(64, 10_000.0 * 13 ** (64 / 62))
 

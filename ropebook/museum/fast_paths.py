@@ -5,7 +5,7 @@ import torch
 from ropebook.museum.kit import SPEEDS, Hall, Meant, turn
 from ropelib import apply_rotary, cos_sin, inv_freq
 
-HALL = Hall("fast-path", "Right the plain way, wrong with the fast kernel.")
+HALL = Hall("fast-path", "With the fast kernel", "Right the plain way, wrong with the fast kernel.")
 
 
 @HALL.shows(

@@ -9,7 +9,7 @@ from ropebook.museum.lengths import LLAMA, YARN
 from ropelib import RopeConfig, inv_freq
 from ropelib.config.gallery import GALLERY
 
-HALL = Hall("first-token", "Wrong from the first token, with any text.")
+HALL = Hall("first-token", "From the first token", "Wrong from the first token, with any text.")
 GPT_OSS = RopeConfig.from_hf(GALLERY["gpt-oss 20B"].config)
 BY_TYPE = {"llama3": LLAMA}
 QUARTER = torch.arange(32) < 8

@@ -5,7 +5,7 @@ import torch
 from ropebook.museum.kit import SPEEDS, Hall, Meant, by_angles, turn
 from ropelib import inv_freq
 
-HALL = Hall("images", "Text alone is right, with an image it is not.")
+HALL = Hall("images", "With an image", "Text alone is right, with an image it is not.")
 AXIAL = inv_freq(32).repeat(2)
 BLOCKS = (0,) * 8 + (1,) * 12 + (2,) * 12
 TURNS = (0, 1, 2) * 10 + (0, 1)

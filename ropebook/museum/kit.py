@@ -165,20 +165,23 @@ class Hall:
 
     Attributes:
         name: its key.
+        when: when it goes wrong, in few words.
         asks: what a reader sees, as a sentence.
         exhibits: its bugs, in the order in which they were hung.
         aside: where else to look; the name of an exhibit in brackets becomes a link.
     """
 
-    def __init__(self, name: str, asks: str, aside: str = ""):
+    def __init__(self, name: str, when: str, asks: str, aside: str = ""):
         """Open an empty one.
 
         Args:
             name: its key.
+            when: when it goes wrong, in few words.
             asks: what a reader sees, as a sentence.
             aside: where else to look.
         """
-        self.name, self.asks, self.aside, self.exhibits = name, asks, aside, []
+        self.name, self.when, self.asks, self.aside = name, when, asks, aside
+        self.exhibits = []
 
     def shows(self, name: str, **label) -> Callable[[Callable], Callable]:
         """Hang the function below as an exhibit.

@@ -9,6 +9,7 @@ from ropelib import RopeConfig, inv_freq
 
 HALL = Hall(
     "length",
+    "Past some length",
     "Right at first, wrong past some length.",
     aside="With a cache only, all at once? Then it is what grows or switches: [a switch in the "
     "middle of a text], [a base that grows, keys that stay]. Gibberish after some 20 words "

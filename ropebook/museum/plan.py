@@ -7,8 +7,8 @@ from ropebook.museum.walls import Walls, slug, style
 
 STATES = {
     "alone": "found from what it does",
-    "noted": "noted only, as it is right for some uses",
     "told": "found once told what was meant",
+    "noted": "noted only, as it is right for some uses",
     "missed": "not found",
 }
 """Whether a bug is found, and how it is said."""
@@ -62,7 +62,7 @@ class Plan:
 
     def _repr_html_(self) -> str:
         rows = "".join(
-            f'<li><a class="rope-plan-hall" href="#museum-{hall.name}">{_text(hall.asks)}</a>'
+            f'<li><a class="rope-plan-hall" href="#museum-{hall.name}">{_text(hall.when)}</a>'
             f'<span class="rope-plan-squares">{"".join(map(self._square, self.shown(hall)))}</span>'
             "</li>"
             for hall in self.walls.halls

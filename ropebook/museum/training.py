@@ -4,7 +4,7 @@ import torch
 
 from ropebook.museum.kit import SPEEDS, Hall, turn
 
-HALL = Hall("training", "The model is used rightly (inference) and trained wrongly.")
+HALL = Hall("training", "In training", "The model is used rightly (inference) and trained wrongly.")
 
 
 @HALL.shows(

@@ -25,6 +25,8 @@ VERDICTS = {
 }
 """How a printed report begins, and the token of that line, a class of the page (book.css)."""
 _COLUMN = re.compile(r" {2}\w+ {2,}|\w+ {2,}| +")
+_TYPED = re.compile(r"(?:>>>|\.\.\.) ( *)\S")
+_FITS = 32  # letters that stand side by side on the narrowest phone
 
 
 def judged(tokens: Iterable[tuple[_TokenType, str]]) -> Iterator[tuple[_TokenType, str]]:
@@ -44,6 +46,8 @@ def judged(tokens: Iterable[tuple[_TokenType, str]]) -> Iterator[tuple[_TokenTyp
 def hung(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:
     r"""Return lines of HTML in which those of a report say where they go on when they break.
 
+    Long lines that are typed do so too: further in than they begin.
+
     Args:
         lines: as `HtmlFormatter.wrap` gets them: whether it is one, and its HTML.
 
@@ -56,9 +60,12 @@ def hung(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:
     report = False
     for is_line, line in lines:
         report = 'class="go go-' in line or (report and 'class="go"' in line)
-        column = _COLUMN.match(html.unescape(re.sub(r"<[^>]+>", "", line)))
+        text = html.unescape(re.sub(r"<[^>]+>", "", line)).rstrip()
+        column, typed = _COLUMN.match(text), _TYPED.match(text)
         if report and column:
             line = line.replace('class="go"', f'class="go" style="--in: {column.end()}"', 1)
+        elif typed and 'class="gp"' in line and len(text) > _FITS:
+            line = f'<span style="--in: {8 + len(typed[1])}">{line.rstrip()}</span>\n'
         yield is_line, line
 
 

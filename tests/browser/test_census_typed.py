@@ -7,7 +7,7 @@ import pytest
 from browser import PHONE, WIDE, accessibility_faults, open_page
 from toc import ROOT
 
-from ropebook import palette
+from ropebook import palette, tables
 from ropebook.census.page import PARTS
 from ropebook.census.picture import BARS, said_of
 from ropebook.census.survey import recorded
@@ -73,8 +73,9 @@ def lone(tmp_path_factory):
         f"""<!doctype html><html lang="en"><meta charset="utf-8"><title>Census</title>
         <meta name="viewport" content="width=device-width, initial-scale=1">
         <style>{palette.css()} :root {{ {colors}; --rope-top: 56px }}
+        html {{ scroll-padding-top: 64px }} /* as the theme's */
         #bar {{ position: sticky; top: 0; height: 56px; background: #eee }}</style>
-        <style>{(static / "census.css").read_text("utf-8")}</style>
+        <style>{(static / "census.css").read_text("utf-8")}</style><style>{tables.style()}</style>
         <div id="bar"></div><main><section><h1>Who rotates what</h1>{PARTS["form"](CENSUS)}
         <p style="height: 600px">To read.</p>{PARTS["picture"](CENSUS)}
         <section id="the-table"><h2>The table</h2>{PARTS["top"](CENSUS)}
@@ -252,6 +253,17 @@ def test_a_part_of_the_picture_shows_its_types(typed, part, which):
     assert 56 < row["y"] and row["y"] + row["height"] < typed.page.viewport_size["height"]
 
 
+def test_under_the_box_stands_the_heading_of_the_list_alone(typed):
+    typed("")
+    typed.page.locator(".census-bar li a[data-said=half]").click()
+    form, above, first = (
+        typed.page.locator(name).bounding_box()
+        for name in (".census-form", "#the-table > h2", "#types-that-rotate > h3")
+    )
+    below = form["y"] + form["height"]
+    assert above["y"] + above["height"] <= below < first["y"] < below + 20
+
+
 def test_a_part_is_a_place_from_which_back_leads_to_the_picture(typed):
     page, back = typed.page, typed.page.get_by_role("link", name="Back to the picture")
     typed("llama")
@@ -271,6 +283,39 @@ def test_a_part_is_a_place_from_which_back_leads_to_the_picture(typed):
         page.evaluate("(steps) => history.go(-steps)", steps)
         page.wait_for_function("(text) => document.querySelector('input').value === text", arg=text)
         assert len(page.evaluate(SHOWN)) == len(typed(text)[0])
+
+
+@pytest.mark.parametrize("by", ["keyboard", "pointer"])
+def test_a_part_that_is_on_is_put_off_by_a_second_press(typed, by):
+    page, box = typed.page, typed.page.get_by_label("Filter the census")
+    typed("llama")
+    part = page.locator(f".census-{'bar li' if by == 'keyboard' else 'pieces'} a[data-said=half]")
+
+    def press():
+        part.press("Enter") if by == "keyboard" else part.click()
+
+    press()
+    length = page.evaluate("history.length")
+    assert box.input_value() == "half" and part.get_attribute("data-on") == ""
+    part.scroll_into_view_if_needed()
+    at = page.evaluate("scrollY")
+    press()
+    assert len(page.evaluate(SHOWN)) == ALL and box.input_value() == ""
+    assert page.locator("[data-on]").count() == 0 and "half" not in page.url
+    assert page.evaluate("scrollY") == at, "who puts it off stays where it is"
+    assert page.evaluate("history.length") == length
+    page.go_back()
+    page.wait_for_function("document.querySelector('input').value === 'llama'")
+
+
+def test_what_changes_nothing_is_no_place_of_its_own(typed):
+    page = typed.page
+    typed("")
+    link = page.locator('.census-bar li a[href="#types-that-do-not-rotate"]')
+    link.click()
+    length = page.evaluate("history.length")
+    link.click()
+    assert page.evaluate("history.length") == length
 
 
 def test_a_part_and_its_words_answer_to_each_other(typed):

@@ -5,17 +5,29 @@ import small_book
 from browser import PHONE, WIDE, open_page
 
 from ropebook import palette
+from ropebook.tables import table
 
 SAID = """$ python -m ropelib diagnose rope.py:rotate
 This rotation is wrong: off-by-one.
   layout            half, pairs (i, i + rotary_dim / 2)
 wrong  off-by-one: Position 0 is turned, and so is all that stands after it.
+$ python -m ropelib diagnose rope.py:longer
+This rotation is wrong: interleaved-angles-on-half-pairs.
 $ python -m ropelib diagnose rope.py:mended
 This rotation is right.
 $ python -m ropelib diagnose rope.py:other
 This rotation could not be checked."""
 CODE = """-    angles = angles.repeat_interleave(2, dim=-1)
 +    angles = torch.cat((angles, angles), dim=-1)"""
+TYPED = """>>> def rotate(x, position_ids):
+...     return apply_rotary(x, *tables(position_ids), layout="half")
+>>> assert_rotates(lambda x, position_ids: x, max_position=64)
+Traceback (most recent call last):
+AssertionError: This rotation is wrong: does-not-rotate."""
+# As `Room` and the census write theirs.
+CELLS = "<thead><tr><th>name</th><th>value</th></tr></thead><tr><td>a</td><td>1</td></tr>"
+TABLES = f"""{table([["a", 1]], header=["name", "value"])._repr_html_()}
+<div class="rope-museum"><table class="rope-museum-room">{CELLS}</table></div>"""
 TEXT = f"""# Two
 
 ```console
@@ -29,6 +41,14 @@ TEXT = f"""# Two
 | name | value |
 |---|---|
 | a | 1 |
+
+```{{raw}} html
+{TABLES}
+```
+
+```pycon
+{TYPED}
+```
 
 {{#softmax}}
 """
@@ -100,6 +120,49 @@ def test_what_a_report_says_goes_on_under_its_column(shown):
     assert len(starts) == 2 and all(len(set(lines)) == 1 for lines in starts)
     if shown.viewport_size["width"] == PHONE[0]:
         assert all(len(lines) > 1 for lines in starts), "they break"
+
+
+# Runs in the page: where the letters of each line begin, of nodes that are broken.
+_LINES = """(nodes) => nodes.map((node) => {
+  const lines = new Map();
+  const walker = document.createTreeWalker(node, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const range = document.createRange();
+    for (let at = 0; at < walker.currentNode.length; at++) {
+      if (/\\s/.test(walker.currentNode.data[at])) continue;
+      range.setStart(walker.currentNode, at);
+      range.setEnd(walker.currentNode, at + 1);
+      const { left, top } = range.getBoundingClientRect();
+      if (!lines.has(Math.round(top))) lines.set(Math.round(top), Math.round(left));
+    }
+  }
+  return [...lines.values()];
+}).filter((lines) => lines.length > 1)"""
+
+
+@pytest.mark.parametrize(("which", "count"), [(".go-Wrong", 1), (".highlight-pycon [style]", 2)])
+def test_a_verdict_and_what_is_typed_go_on_further_in(shown, which, count):
+    broken = shown.locator(which).evaluate_all(_LINES)
+    if shown.viewport_size["width"] == PHONE[0]:
+        assert len(broken) == count, "they break"
+    edge = shown.locator(which).first.evaluate("(node) => node.getBoundingClientRect().left")
+    for first, *after in broken:
+        assert len(set(after)) == 1 and after[0] > edge + 10 and first <= after[0]
+    pre = shown.locator(".highlight-pycon pre")
+    assert pre.evaluate("(node) => node.scrollWidth <= node.clientWidth")
+
+
+def test_an_error_stands_out(shown):
+    assert style(shown, ".gr", "color") == rgb(shown.colors["one-text"])
+    assert int(style(shown, ".gr", "fontWeight")) >= 600
+
+
+def test_tables_have_one_size(shown):
+    kinds = ("table.table", ".rope-table table", ".rope-museum-room")
+    for name in ("fontSize", "lineHeight"):
+        assert len({style(shown, kind, name) for kind in kinds}) == 1
+    for name in ("paddingTop", "paddingRight", "paddingBottom", "paddingLeft"):
+        assert len({style(shown, f"{kind} thead th:first-child", name) for kind in kinds}) == 1
 
 
 def test_a_table_of_a_text_is_ruled_as_one_of_numbers_is(shown):

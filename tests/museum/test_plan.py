@@ -1,7 +1,11 @@
 """The plan of the museum: a square for each exhibit, that says who finds it and leads to it."""
 
+import json
+import re
+
 import pytest
 from bs4 import BeautifulSoup
+from toc import ROOT
 
 from ropebook.museum import EXHIBITS, HALLS
 from ropebook.museum.plan import STATES, Plan
@@ -29,7 +33,7 @@ def test_each_exhibit_is_a_square_that_leads_to_its_leaf(plan, shown):
         assert walls.find(id=square["href"][1:]).name == "details"
         assert square["aria-label"].lower().startswith(f"{name.lower()}: ")
     for hall, link in zip(HALLS.values(), shown.select("a.rope-plan-hall"), strict=True):
-        assert link.get_text() == hall.asks and walls.find(id=link["href"][1:]).name == "details"
+        assert link.get_text() == hall.when and walls.find(id=link["href"][1:]).name == "details"
         assert len(link.parent.select("a.rope-plan-square")) == len(hall.exhibits)
 
 
@@ -43,10 +47,18 @@ def test_a_square_says_who_found_it(plan, shown):
         assert f"rope-plan-{state}" in square["class"]
         assert square["aria-label"].endswith(STATES[state])
     told, found = plan.walls.told, plan.walls.found
-    assert plan.counts == {"alone": found, "noted": len(EXHIBITS) - found - told, "told": told}
+    assert plan.counts == {"alone": found, "told": told, "noted": len(EXHIBITS) - found - told}
     assert plan.counts["noted"] == 1, "no gradient: right for inference"
     key = [item.get_text() for item in shown.select(".rope-plan-key li")]
     assert key == repr(plan).splitlines()
+
+
+def test_halls_are_called_as_in_the_list_of_families(shown):
+    cells = json.loads((ROOT / "book/practice/bugs.ipynb").read_text("utf-8"))["cells"]
+    prose = next(text for cell in cells if "the family before" in (text := "".join(cell["source"])))
+    bold = re.findall(r"^- \*\*(.+?)\*\*:", prose, re.MULTILINE)
+    called = [link.get_text() for link in shown.select("a.rope-plan-hall")]
+    assert [re.sub(r"\[(.+?)\]\(.+?\)", r"\1", name) for name in bold] == called
 
 
 def test_what_is_not_found_is_not_hidden(plan):

@@ -174,7 +174,7 @@ def test_style_is_palette_then_rules_scoped_to_the_widget(name):
 
 def test_a_widget_carries_the_rules_it_needs():
     sizes = {name: len(cls._css) for name, cls in CLASSES.items()}
-    assert statistics.mean(sizes[name] for name in widget_classes()) < 13_100, sizes
+    assert statistics.mean(sizes[name] for name in widget_classes()) < 13_000, sizes
     assert max(sizes[name] for name in asking_classes()) < 5_500, sizes
 
 

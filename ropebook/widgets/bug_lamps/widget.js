@@ -34,7 +34,7 @@ const WORDS = {
       alike: "q and k alike",
       cache: "step after a cache",
       far: "pushed on by 10,000",
-      original: "the original’s output",
+      original: "original’s output",
     },
     off: "off",
     state: { lit: "notices", dark: "silent" },
