@@ -10,7 +10,7 @@ from transformers.models.llama.modeling_llama import apply_rotary_pos_emb
 
 from ropebook.experiments import speed
 from ropebook.experiments.speed import Run
-from ropebook.widgets.memory_passes.widget import CLOCKS, WAYS, expected_of
+from ropebook.widgets.memory_passes.widget import CLOCKS, WAYS, expected_of, new_memory_of
 from ropelib import (
     apply_rotary,
     cos_sin,
@@ -24,6 +24,7 @@ KERNEL = ("ropelib native out=", "half")
 CLOCKED = {
     "clone": ("clone", None),
     "steps": USUAL,
+    "compiled": ("transformers compiled", "half"),
     "fused": ("ropelib native", "half"),
     "in_place": ("ropelib native in place", "half"),
 }
@@ -82,6 +83,7 @@ def test_a_compiler_brings_other_code_to_no_two_passes(prefill):
     )
     assert theirs > 1.3 * mine
     assert prefill.row("transformers compiled", "half")["memory"] == 2
+    assert new_memory_of(WAYS["compiled"]) == 2
 
 
 def test_in_place_a_kernel_can_take_less_than_a_copy(prefill):
