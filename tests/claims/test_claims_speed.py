@@ -1,10 +1,13 @@
 """What Speed says of recorded clocks, and of what can be counted without one."""
 
+import json
 import math
+import re
 
 import pytest
 import sympy
 import torch
+from toc import ROOT
 from torch.profiler import ProfilerActivity, profile
 from transformers.models.llama.modeling_llama import apply_rotary_pos_emb
 
@@ -356,3 +359,17 @@ def test_what_a_compiled_rotation_of_a_b200_moves_each_second():
     assert round(moved / 1e6) == 268
     assert moved / (0.470e-3 / 10) == pytest.approx(5.7e12, rel=0.01)
     assert round(8.675 / 0.470) == 18 and 5 * moved / (8.675e-3 / 10) < 8e12 / 5
+
+
+def test_a_hue_means_one_thing_on_the_page():
+    """In the widget read, written and fresh memory have one each; fresh has the same elsewhere."""
+    series = re.compile(r'"(one|two|three|four|five)"')
+    cells = json.loads((ROOT / "book/practice/speed.ipynb").read_text("utf-8"))["cells"]
+    found = {cell["id"]: set(series.findall("".join(cell["source"]))) for cell in cells}
+    assert {cell: hues for cell, hues in found.items() if hues} == {
+        "all-of-them": {"three", "four"},  # memory: fresh, kept
+        "curve": {"five"},  # ropelib
+    }
+    css = (ROOT / "ropebook/widgets/memory_passes/widget.css").read_text("utf-8")
+    parts = re.findall(r"rope-passes-(\w+) {\s+fill: var\(--rope-(\w+)\)", css)
+    assert {("read", "one"), ("written", "two"), ("pages", "three")} <= set(parts)
