@@ -85,7 +85,7 @@ def draw(
         x: where, numbers or names; tensors will do.
         y: how high; what is no number (nan, None) leaves a gap.
         name: what the line is, as its label says.
-        look: a thing or a series of the palette, "score" or "one"; or that and a dash.
+        look: a thing or a series of the palette, "score" or "one", or "ink"; or that and a dash.
         dash: Plotly's name of a dash, such as "dot"; with a look that has one, the latter holds.
         symbol: Plotly's name of a symbol at each point.
         error: how far up and down the bar of each point goes.
@@ -95,8 +95,9 @@ def draw(
         ValueError: If the palette has no such thing or series.
     """
     thing, dash = (look, dash) if isinstance(look, str) else look
-    if f"{thing}-text" not in named():
-        things = ", ".join(name.removesuffix("-text") for name in named() if "-text" in name)
+    looks = [name.removesuffix("-text") for name in named() if "-text" in name] + ["ink"]
+    if thing not in looks:
+        things = ", ".join(looks)
         raise ValueError(f"look must be one of {things}, got {thing!r}")
     bars = error is not None
     return figure.add_scatter(

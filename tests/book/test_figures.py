@@ -14,7 +14,7 @@ from plotly.subplots import make_subplots
 from toc import ROOT
 
 from ropebook import figures, labels
-from ropebook.palette import LIGHT, LIGHT_RAMP, LIGHT_SERIES
+from ropebook.palette import LIGHT, LIGHT_PAGE, LIGHT_RAMP, LIGHT_SERIES
 
 
 def test_a_figure_without_words_is_refused():
@@ -217,7 +217,9 @@ def test_drawing_takes_what_chapters_have():
     assert (trace.line.color, trace.line.dash) == (LIGHT["k"]["mark"], "dot")
     figures.draw(figure, torch.tensor([65536.0]), [1.23456], "x", "five", symbol="star")
     assert figure.data[1].x == (65536,) and figure.data[1].y == (1.235,)
-    with pytest.raises(ValueError, match=r"look must be one of q, k, .*, five, got 'red'"):
+    figures.draw(figure, [0], [0], "plain", ("ink", "dash"))
+    assert figure.data[2].line.color == LIGHT_PAGE["ink"]
+    with pytest.raises(ValueError, match=r"look must be one of q, k, .*, five, ink, got 'red'"):
         figures.draw(figure, [0], [0], "x", "red")
 
 

@@ -1,16 +1,19 @@
 """What Speed says of recorded clocks, and of what can be counted without one."""
 
+import json
 import math
+import re
 
 import pytest
 import sympy
 import torch
+from toc import ROOT
 from torch.profiler import ProfilerActivity, profile
 from transformers.models.llama.modeling_llama import apply_rotary_pos_emb
 
 from ropebook.experiments import speed
 from ropebook.experiments.speed import Run
-from ropebook.widgets.memory_passes.widget import CLOCKS, WAYS, expected_of
+from ropebook.widgets.memory_passes.widget import CLOCKS, WAYS, expected_of, new_memory_of
 from ropelib import (
     apply_rotary,
     cos_sin,
@@ -24,6 +27,7 @@ KERNEL = ("ropelib native out=", "half")
 CLOCKED = {
     "clone": ("clone", None),
     "steps": USUAL,
+    "compiled": ("transformers compiled", "half"),
     "fused": ("ropelib native", "half"),
     "in_place": ("ropelib native in place", "half"),
 }
@@ -82,6 +86,7 @@ def test_a_compiler_brings_other_code_to_no_two_passes(prefill):
     )
     assert theirs > 1.3 * mine
     assert prefill.row("transformers compiled", "half")["memory"] == 2
+    assert new_memory_of(WAYS["compiled"]) == 2
 
 
 def test_in_place_a_kernel_can_take_less_than_a_copy(prefill):
@@ -354,3 +359,17 @@ def test_what_a_compiled_rotation_of_a_b200_moves_each_second():
     assert round(moved / 1e6) == 268
     assert moved / (0.470e-3 / 10) == pytest.approx(5.7e12, rel=0.01)
     assert round(8.675 / 0.470) == 18 and 5 * moved / (8.675e-3 / 10) < 8e12 / 5
+
+
+def test_a_hue_means_one_thing_on_the_page():
+    """In the widget read, written and fresh memory have one each; fresh has the same elsewhere."""
+    series = re.compile(r'"(one|two|three|four|five)"')
+    cells = json.loads((ROOT / "book/practice/speed.ipynb").read_text("utf-8"))["cells"]
+    found = {cell["id"]: set(series.findall("".join(cell["source"]))) for cell in cells}
+    assert {cell: hues for cell, hues in found.items() if hues} == {
+        "all-of-them": {"three", "four"},  # memory: fresh, kept
+        "curve": {"five"},  # ropelib
+    }
+    css = (ROOT / "ropebook/widgets/memory_passes/widget.css").read_text("utf-8")
+    parts = re.findall(r"rope-passes-(\w+) {\s+fill: var\(--rope-(\w+)\)", css)
+    assert {("read", "one"), ("written", "two"), ("pages", "three")} <= set(parts)

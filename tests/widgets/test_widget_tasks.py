@@ -46,7 +46,7 @@ MOVES = {
     "quiet everywhere else": [("pairs", "ArrowRight", 4)],
     "seven distances": [("encoding_shaw", "Enter", 1), ("clip_distance", "ArrowLeft", 1)],
     "tell the two the apart": [("positions", "Space", 1)],
-    "two passes and nothing new": [("way", "ArrowRight", 2)],
+    "two passes and nothing new": [("way", "ArrowRight", 3)],
 }
 
 

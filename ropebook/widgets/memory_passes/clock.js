@@ -1,6 +1,6 @@
 // The clock of each way: copies of x, for what is read, written and handed out, a line after another.
 import { div, html, setAttributes, svg } from "../kit/dom.js";
-import { box, layer, path } from "../kit/layer.js";
+import { box, label, layer, path } from "../kit/layer.js";
 import { clamp } from "../kit/math.js";
 
 // Until the box that asks for all passes is answered, those of the lines after these are not told.
@@ -20,7 +20,7 @@ export function priceOf({ clone: [kept, fresh] }) {
   return Math.max(0, fresh - kept);
 }
 
-// The bar of `at` lines: its parts, each [kind, from, long], in copies. A line under way has read for
+// The bar of `at` lines: its parts, each [kind, from, long], and where they end, in copies. A line under way has read for
 // half of its time, then it writes; what is counted holds it as if it were done.
 export function clockOf(lines, { sizes, at, price }) {
   const parts = [];
@@ -41,7 +41,7 @@ export function clockOf(lines, { sizes, at, price }) {
       if (part > 0) found.counted += long;
     }
   });
-  return { parts, ...found, done: at >= lines.length };
+  return { parts, end, ...found, done: at >= lines.length };
 }
 
 // The clocks of all ways after the same number of lines, and how many copies a bar has room for: those
@@ -64,12 +64,15 @@ export function race({ ways, step, sizes, clocks, fresh, asked }) {
 
 const [HIGH, DIAMOND] = [18, 5];
 
-// A bar on its copies: what is done, in parts; in outline, all of it; and what a clock said.
-export function clockBar() {
+// A bar on its copies: what is done, in parts; in outline, all of it, or two lines that do not close
+// where all of it is not told; and what a clock said.
+export function clockBar(words) {
   const picture = svg("svg", { "aria-hidden": "true", height: HIGH });
   const paint = layer(picture);
-  function draw({ parts, whole, recorded }, room, width) {
+  function draw({ parts, end, whole, recorded }, room, width) {
     const scale = (width - DIAMOND) / room;
+    const open = whole === null;
+    const [from, to] = [end * scale, width - 1];
     const part = ([kind, from, long]) => box(`rope-passes-${kind}`, [from * scale, 3, long * scale, HIGH - 6]);
     const diamond = `M${recorded * scale} ${HIGH / 2 - DIAMOND}l${DIAMOND} ${DIAMOND}-${DIAMOND} ${DIAMOND}-${DIAMOND}-${DIAMOND}z`;
     setAttributes(picture, { viewBox: `0 0 ${width} ${HIGH}` });
@@ -77,6 +80,8 @@ export function clockBar() {
       path("rope-passes-copy", `M${scale} 0V${HIGH}`),
       ["g", {}, parts.map(part)],
       box("rope-passes-whole", [0.5, 2.5, Math.max(0, (whole ?? 0) * scale - 1), HIGH - 5], { rx: 2 }),
+      path("rope-passes-open", open ? `M${from} 2.5H${to}M${from} ${HIGH - 2.5}H${to}` : ""),
+      label("rope-passes-untold", (from + to) / 2, HIGH - 4, open ? words.hidden : "", "middle"),
       path("rope-passes-diamond", recorded === null ? "" : diamond),
     ]);
   }
@@ -86,7 +91,7 @@ export function clockBar() {
 // A row for each way: its name, the two nodes of `numbers(way)`, its bar.
 export function clockTable(words, ways, numbers) {
   const rows = ways.map((way) => {
-    const bar = clockBar();
+    const bar = clockBar(words);
     return {
       way,
       bar,

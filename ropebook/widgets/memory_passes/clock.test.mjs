@@ -25,7 +25,7 @@ test("fresh memory costs what a clone paid more for it, and never less than noth
 });
 
 test("a bar is what was read, written and handed out, in copies, end to end", () => {
-  const { parts, counted, whole, done } = clock.clockOf([negate, join], { sizes, at: 2, price: 2 });
+  const { parts, end, counted, whole, done } = clock.clockOf([negate, join], { sizes, at: 2, price: 2 });
   assert.deepEqual(parts, [
     ["read", 0, 0.25],
     ["written", 0.25, 0.25],
@@ -34,16 +34,16 @@ test("a bar is what was read, written and handed out, in copies, end to end", ()
     ["written", 2, 0.5],
     ["pages", 2.5, 2],
   ]);
-  assert.deepEqual([counted, whole, done], [4.5, 4.5, true]);
+  assert.deepEqual([end, counted, whole, done], [4.5, 4.5, 4.5, true]);
 });
 
 test("a line under way has read first, and is counted as a whole", () => {
-  const { parts, counted, whole, done } = clock.clockOf([negate, join], { sizes, at: 1.25, price: 0 });
+  const { parts, end, counted, whole, done } = clock.clockOf([negate, join], { sizes, at: 1.25, price: 0 });
   assert.deepEqual(
     parts.map(([, , long]) => long),
     [0.25, 0.25, 0, 0.25, 0, 0],
   );
-  assert.deepEqual([counted, whole, done], [1.5, 1.5, false]);
+  assert.deepEqual([end, counted, whole, done], [0.75, 1.5, 1.5, false]);
 });
 
 test("all ways go on together, and a way that is done has its recorded time", () => {
@@ -75,6 +75,7 @@ test("bars are drawn to the scale of the longest with this memory, from the firs
 test("of a way that is asked for no more than its first lines is told", () => {
   const steps = (step) => at(step, { asked: "steps" }).bars.steps;
   assert.deepEqual([steps(3).counted, steps(3).whole, steps(3).recorded], [2.5, null, null]);
+  assert.deepEqual([steps(3).end, steps(5).end], [2.5, 2.5]);
   assert.deepEqual([steps(4).counted, steps(4).whole, steps(4).recorded], [null, null, null]);
   assert.deepEqual(steps(4).parts, steps(3).parts);
   assert.equal(at(4, { asked: "steps" }).bars.in_place.recorded, 1);

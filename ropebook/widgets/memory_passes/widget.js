@@ -13,7 +13,7 @@ const WORDS = {
     title: "Memory passes: what a rotation reads and writes",
     picture: "Strips of memory, the processor beside them, and what moves between",
     way: "how x is turned",
-    ways: { steps: "step by step", fused: "fused", in_place: "in place" },
+    ways: { steps: "step by step", compiled: "compiled", fused: "fused", in_place: "in place" },
     moves: { back: "Back", on: "Step", play: "Play" },
     memory: "memory; dashed: new",
     processor: ["pro-", "cessor"],
@@ -23,7 +23,7 @@ const WORDS = {
     passes: "passes",
     fresh: "new memory",
     hidden: "?",
-    fresh_memory: "fresh memory, new from the system",
+    fresh_memory: "fresh memory",
     kept_memory: "memory kept",
     clocks: "The time of each way, in copies",
     copies: "copies:",
@@ -38,6 +38,7 @@ const WORDS = {
       step: "Line {line} reads {reads} and writes {writes}: <b>{passes}</b> passes so far.",
       asked: "Line {line} reads {reads} and writes {writes}. How many passes now?",
       done: "a, n, r and b were written only to be fetched again: <b>{passes}</b> passes.",
+      compiled: "The compiler keeps a, n and b in the processor; r goes through memory: <b>{passes}</b> passes.",
       fused: "Each pair is read, turned in the processor, written to y: <b>{passes}</b> passes.",
       in_place: "Each pair is read, turned and put back over x: <b>{passes}</b> passes.",
     },
@@ -51,7 +52,7 @@ const WORDS = {
 const ASKED_WAY = "steps";
 const ROWS = ["x", "a", "n", "r", "b", "y"];
 const LINE_SECONDS = 1.2;
-const ROOM = { pitch: 23, strip: 17, narrow: 48, wide: 24, name: 18, processor: 62, bus: 74, lines: 210, code: 24 };
+const ROOM = { pitch: 22, strip: 16, narrow: 48, wide: 24, name: 18, processor: 62, bus: 74, lines: 210, code: 24 };
 
 // A half of x stands in the strip of x: from where, and how much.
 export function placeOf(name, sizes) {
@@ -79,9 +80,9 @@ export function survey({ way, step, fresh, ways, sizes, clocks, answered }) {
 
 export function lessonKind({ way, now, last, told }) {
   if (now === 0) return "begin";
-  if (way !== "steps") return way;
   if (!told) return "asked";
-  return last ? "done" : "step";
+  if (!last) return "step";
+  return way === ASKED_WAY ? "done" : way;
 }
 
 export function inCopies(copies) {
@@ -112,7 +113,7 @@ function memoryPicture(words, sizes) {
   const paint = layer(picture);
   const shown = ({ told }, size) => (told ? inHalves(size) : words.hidden);
 
-  // The five lines of code, the current one lit; where there is no room, that one alone.
+  // All lines of code, each to be pressed, the current one lit; where there is no room, that one alone.
   function codeShapes({ lines, now }, wide, width) {
     if (!wide) {
       const place = fill(words.line, { line: Math.max(now, 1), count: lines.length });
@@ -125,6 +126,7 @@ function memoryPicture(words, sizes) {
     }
     const first = ROOM.wide + 13;
     return lines.flatMap(({ code }, i) => [
+      box("rope-passes-press", [0.5, first + i * ROOM.code - 16, ROOM.lines - 36, 23], { rx: 6, "data-line": i }),
       box("rope-passes-lit", [0.5, first + i * ROOM.code - 16, i === now - 1 ? ROOM.lines - 36 : 0, 23], { rx: 6 }),
       label(i < now ? "rope-passes-code" : "rope-passes-code rope-passes-later", 8, first + i * ROOM.code, code),
     ]);
@@ -229,6 +231,13 @@ function build({ words, model, state, set, play, redraw, lesson, chooser, toggle
     play("on", () => lead(whole(), 1));
   };
   const backward = () => set((now) => ({ step: Math.max(0, Math.min(now.step, ways[now.way].length) - 1) }));
+  // A line that is pressed is carried out; keys come to it by the buttons below.
+  memory.node.addEventListener("click", ({ target }) => {
+    const line = target.getAttribute("data-line");
+    if (line === null) return;
+    set({ step: Number(line) });
+    play("on", () => lead(whole(), 1));
+  });
   const [back, on, run] = buttons({
     back: { label: words.moves.back, onClick: backward },
     on: { label: words.moves.on, onClick: onward },

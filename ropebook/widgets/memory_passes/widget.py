@@ -34,16 +34,22 @@ WAYS = {
         Step("b = r * sin", ("r",), "b"),
         Step("y = a + b", ("a", "b"), "y"),
     ),
+    "compiled": (
+        Step("r = cat(-x2, x1)", ("x",), "r"),
+        Step("y = x*cos + r*sin", ("x", "r"), "y"),
+    ),
     "fused": (Step("y = turn(x)", ("x",), "y"),),
     "in_place": (Step("turn(x, out=x)", ("x",), "x"),),
 }
-"""`x * cos + rotate_half(x) * sin` line by line, and as one kernel, `turn`, that keeps a pair in
-the processor from its reading to its writing: to new memory, or over x."""
+"""`x * cos + rotate_half(x) * sin` line by line; as torch.compile leaves it on a CPU, with a, n and
+b kept in the processor and r written; and as one kernel, `turn`, that keeps a pair there from its
+reading to its writing: to new memory, or over x."""
 
 
 CLOCKS = {
     "clone": [1.0, 6.1],
     "steps": [5.7, 27.6],
+    "compiled": [2.8, 12.8],
     "fused": [1.02, 6.4],
     "in_place": [0.79, 0.78],
 }
@@ -118,8 +124,8 @@ class MemoryPasses(RopeWidget, folder="memory_passes"):
     """Carry out a rotation line by line, and count what goes through memory.
 
     Args:
-        way: "steps" (default), a line at a time; "fused", one kernel; "in_place", one kernel that
-            writes over x.
+        way: "steps" (default), a line at a time; "compiled", what a compiler makes of it; "fused",
+            one kernel; "in_place", one kernel that writes over x.
         step: how many lines are done, an integer in [0, 5]; a way with fewer lines stops at its
             last.
         fresh: whether new memory comes fresh from the system; False (default): memory is kept.

@@ -65,5 +65,8 @@ test("each state has its sentence", () => {
   assert.equal(kind("fused", 1, true, true), "fused");
   assert.equal(kind("steps", 3, false, true), "step");
   assert.equal(kind("steps", 4, false, false), "asked");
+  assert.equal(kind("steps", 5, true, false), "asked");
   assert.equal(kind("steps", 5, true, true), "done");
+  assert.equal(kind("compiled", 1, false, true), "step");
+  assert.equal(kind("compiled", 2, true, true), "compiled");
 });
