@@ -127,12 +127,12 @@ export function judge(x, y, position, base, tolerance) {
   for (const find of [otherFactor, otherBase, otherPosition]) {
     for (const { layout, ...rest } of seen) {
       const found = find({ x, y, position, base, ...rest, fits: (values) => near(y, values, tolerance) });
-      if (found) return { ...found, layout };
+      if (found) return { ...found, layout, alike: null };
     }
   }
   const unkept = ({ pairs }) => pairs.reduce((sum, { length }) => sum + Math.abs(length - 1), 0);
   const [half, interleaved] = seen.map(unkept);
-  return { code: "none", layout: interleaved < half - 1e-9 ? "interleaved" : "half", amount: null };
+  return { code: "none", layout: interleaved < half * (1 - 1e-9) ? "interleaved" : "half", amount: null, alike: null };
 }
 
 // Every pair is longer or shorter by one factor.

@@ -14,14 +14,14 @@ export function readNumbers(text, count) {
   const wrong = (code, found) => ({ problem: { code, found } });
   if (text.length > MOST) return wrong("long", text.length);
   const bare = text.replaceAll("−", "-").replace(NAMED, " ").replace(WRAPPED, "(").replace(ASSIGNED, " ");
-  const words = bare.split(APART).filter(Boolean);
-  if (words.length === 0) return wrong("empty", 0);
-  for (const word of words) {
-    if (ENDLESS.test(word)) return wrong("endless", word);
-    if (!NUMBER.test(word)) return wrong("word", word);
-    if (!Number.isFinite(Number.parseFloat(word))) return wrong("endless", word);
+  const parts = bare.split(APART).filter(Boolean);
+  if (parts.length === 0) return wrong("empty", 0);
+  for (const part of parts) {
+    if (ENDLESS.test(part)) return wrong("endless", part);
+    if (!NUMBER.test(part)) return wrong("word", part);
+    if (!Number.isFinite(Number.parseFloat(part))) return wrong("endless", part);
   }
-  return words.length === count ? { numbers: words.map(Number.parseFloat) } : wrong("count", words.length);
+  return parts.length === count ? { numbers: parts.map(Number.parseFloat) } : wrong("count", parts.length);
 }
 
 // As most programs print them: four decimals, and no zero with a minus.

@@ -6,7 +6,7 @@ import { candidates, judge, measured, near, rightAt } from "./bugs.js";
 import { printed, readNumbers } from "./numbers.js";
 import { MARKS, pairsPicture } from "./picture.js";
 
-const WORDS = {
+export const WORDS = {
   en: {
     title: "Vector check: paste what your code made of one vector",
     picture: "Four pairs of numbers: where each was, where it should be, and where it is",
@@ -146,8 +146,9 @@ function makeGiven(words, { text, buttons, redraw }, x, base) {
     if (navigator.clipboard) navigator.clipboard.writeText(code.textContent).then(() => tell("copied"), choose);
     else choose();
   };
-  const label = ({ position }) => words.copy[taken === given(x, position, base) ? how : "copy"];
-  return div("rope-vector-given", code, ...buttons({ copy: { label, onClick: copy, pressed: null } }));
+  const pressed = ({ position }) => taken === given(x, position, base);
+  const label = (state) => words.copy[pressed(state) ? how : "copy"];
+  return div("rope-vector-given", code, ...buttons({ copy: { label, onClick: copy, pressed } }));
 }
 
 function makeBox(words, count, onText) {

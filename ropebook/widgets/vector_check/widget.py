@@ -1,5 +1,6 @@
 """Check a rotation by what it makes of one vector, pasted into the page."""
 
+import functools
 import math
 import re
 from collections.abc import Iterator
@@ -177,6 +178,7 @@ def read_numbers(text: str) -> list[float]:
 # ---- what each bug makes of x ----
 
 
+@functools.cache
 def known(position: float) -> dict[tuple[str, str | None, float | None], "Tensor"]:
     """Return what "right" and each known bug make of x at a position, float64.
 
@@ -235,7 +237,7 @@ def judge(y: "Tensor", position: int) -> tuple[str, str | None, float | None]:
             for code, amount in find(y, position, layout):
                 return code, layout, amount
     unkept = [float((_lengths(y, layout) - 1).abs().sum()) for layout in LAYOUTS]
-    return "none", LAYOUTS[unkept[1] < unkept[0] - 1e-9], None
+    return "none", LAYOUTS[unkept[1] < unkept[0] * (1 - 1e-9)], None
 
 
 def _factor(y: "Tensor", position: int, layout: str) -> Iterator[tuple[str, float]]:
@@ -340,4 +342,7 @@ def _angles(y: "Tensor", layout: str) -> "Tensor":
 
 
 def _lengths(y: "Tensor", layout: str) -> "Tensor":
-    return _pairs(y, layout).norm(dim=1) / _pairs(_vector(X), layout).norm(dim=1)
+    import torch
+
+    after, before = (torch.hypot(*_pairs(vector, layout).T) for vector in (y, _vector(X)))
+    return after / before
