@@ -20,6 +20,7 @@ from ropebook.widgets.score_builder.widget import ScoreBuilder
 from ropebook.widgets.sinusoid_explorer.widget import SinusoidExplorer
 from ropebook.widgets.token_shuffle.widget import TokenShuffle
 from ropebook.widgets.value_rotation.widget import ValueRotation
+from ropebook.widgets.vector_check.widget import VectorCheck
 
 __all__ = [
     "AnswerBox",
@@ -42,4 +43,5 @@ __all__ = [
     "SinusoidExplorer",
     "TokenShuffle",
     "ValueRotation",
+    "VectorCheck",
 ]

@@ -7,6 +7,7 @@ import shlex
 import sys
 
 import pytest
+import torch
 import yaml
 from toc import ROOT
 
@@ -130,7 +131,7 @@ def test_the_choices_lead_to_the_sections_of_the_page():
     )
     headings = re.findall(r"^## (.+)$", PAGE, re.MULTILINE)
     slugs = {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
-    assert set(chosen) <= slugs and len(set(chosen)) == 7
+    assert set(chosen) <= slugs and len(set(chosen)) == 8
 
 
 def test_reports_of_the_page_are_what_the_command_prints(folder, capsys):
@@ -147,6 +148,24 @@ def test_reports_of_the_page_are_what_the_command_prints(folder, capsys):
     assert right[0] == 0 and right[1].startswith("This rotation is right")
     (line,) = set(shown[1][1].splitlines()) - set(shown[0][1].splitlines())
     assert line.partition("=")[2].strip() in CODES["interleaved-angles-on-half-pairs"].fix
+
+
+def test_the_numbers_in_the_box_are_what_the_first_function_makes_of_the_vector():
+    pytest.importorskip("anywidget")
+    from ropebook.widgets import VectorCheck
+
+    (cell,) = re.findall(r"^```\{code-cell\} python3\n.*?\n\n(.*?)^```", PAGE, re.M | re.DOTALL)
+    assert cell.split() == "from ropebook.widgets import VectorCheck VectorCheck()".split()
+    check, namespace = VectorCheck(), {}
+    exec(DIAGNOSED[0][2], namespace)
+    x = torch.tensor(check.x, dtype=torch.float64).reshape(1, 1, 1, -1)
+    made = namespace["rotate"](x, torch.tensor([check.position])).flatten()
+    assert made.tolist() == pytest.approx(check.numbers, abs=6e-5)
+    assert check.verdict == "interleaved-angles-on-half-pairs"
+    mended = {}
+    exec(DIAGNOSED[1][2], mended)
+    check.pasted = str(mended["rotate"](x, torch.tensor([check.position])))
+    assert (check.verdict, check.layout) == ("right", "half")
 
 
 def test_each_way_to_fail_is_shown_as_it_is_said(folder, capsys):

@@ -80,7 +80,7 @@ def test_an_empty_list_is_refused_with_rule_and_value(name, key):
     assert_refused(functools.partial(made, name), key, [], rf"^{key} must .*got (\[\]|0)$")
 
 
-ANY_TEXT = ("config", "layer_type")  # what cannot be read stays, and its mistake is shown
+ANY_TEXT = ("config", "layer_type", "pasted")  # what cannot be read stays, and its mistake is shown
 CHOICES = [(name, key) for name, key in traits_of(traitlets.Unicode) if key not in ANY_TEXT]
 
 

@@ -1,0 +1,86 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+
+import { candidates, judge, measured, near, placesOf, rightAt, wrapped } from "./bugs.js";
+
+const X = [3, 5, 7, -1, -4, 6, -2, 9];
+const judged = (y, position = 5) => judge(X, y, position, 1e4, 0.005);
+const of = (code, layout) => candidates(X, 5, 1e4).find(([name, pairs]) => name === code && pairs === layout)[2];
+const close = (a, b) => assert.ok(near(a, b, 1e-9), `${a} is not ${b}`);
+
+test("pairs are halves or neighbors, of a part as well", () => {
+  assert.deepEqual(placesOf("half", 1, 8), [1, 5]);
+  assert.deepEqual(placesOf("interleaved", 1, 8), [2, 3]);
+  assert.deepEqual(placesOf("half", 1, 4), [1, 3]);
+});
+
+test("a right turn keeps pairs as long, and turns the first by the position itself", () => {
+  const [c, s] = [Math.cos(5), Math.sin(5)];
+  const y = rightAt(X, 5, 1e4, "half");
+  close([y[0], y[4]], [3 * c + 4 * s, 3 * s - 4 * c]);
+  for (const { turned, wanted, length, fits } of measured(X, y, 5, 1e4, "half", 0.005)) {
+    close([turned, length], [wanted, 1]);
+    assert.ok(fits);
+  }
+  close([wrapped(5), wrapped(-5), wrapped(1)], [5 - 2 * Math.PI, 2 * Math.PI - 5, 1]);
+});
+
+test("lines of code by hand are what the bugs make", () => {
+  const angles = [5, 0.5, 0.05, 0.005];
+  const overwritten = [...X];
+  angles.forEach((angle, i) => {
+    overwritten[2 * i] = overwritten[2 * i] * Math.cos(angle) - overwritten[2 * i + 1] * Math.sin(angle);
+    overwritten[2 * i + 1] = overwritten[2 * i + 1] * Math.cos(angle) + overwritten[2 * i] * Math.sin(angle);
+  });
+  close(of("pair-overwritten", "interleaved"), overwritten);
+  const repeated = angles.flatMap((angle) => [angle, angle]);
+  const partner = [...X.slice(4).map((value) => -value), ...X.slice(0, 4)];
+  const mixed = X.map((value, k) => value * Math.cos(repeated[k]) + partner[k] * Math.sin(repeated[k]));
+  close(of("interleaved-angles-on-half-pairs", "half"), mixed);
+  close(of("width-not-as-expected", "half").slice(4), X.slice(4));
+});
+
+test("every bug is told by what it makes, rounded to three digits", () => {
+  for (const position of [3, 8, 16]) {
+    for (const [code, layout, values, amount = null] of candidates(X, position, 1e4)) {
+      const found = judged(
+        values.map((value) => Number(value.toPrecision(3))),
+        position,
+      );
+      const { alike, ...rest } = found;
+      if (Math.max(...values.map(Math.abs)) < 10) assert.deepEqual(rest, { code, layout, amount });
+    }
+  }
+});
+
+test("a factor, a base and a position are measured", () => {
+  const right = rightAt(X, 5, 1e4, "interleaved");
+  const scaled = (by) => judged(right.map((value) => value * by));
+  assert.equal(scaled(1.25).code, "attention-factor");
+  close([scaled(1.25).amount], [1.25]);
+  assert.equal(scaled(8 ** -0.5).code, "norm-not-kept");
+  assert.equal(scaled(5).code, "none");
+  for (const base of [500, 500_000, 1_000_000, 150_000]) {
+    const { code, layout, amount } = judged(rightAt(X, 5, base, "half"));
+    assert.deepEqual([code, layout, amount], ["base-not-as-expected", "half", base]);
+  }
+  const at = (position) => judged(rightAt(X, position, 1e4, "half"));
+  assert.deepEqual([at(12).code, at(12).amount], ["positions-shifted", 12]);
+  assert.equal(at(1.25).code, "linearly-scaled");
+  close([at(1.25).amount], [4]);
+});
+
+test("a base that looks like a part that turns is told", () => {
+  const part = candidates(X, 3, 1e4).find(([code, pairs, , n]) => code.startsWith("width") && pairs > "i" && n === 4);
+  assert.equal(judged(part[2], 3).alike, 1e8);
+  assert.equal(judged(part[2], 3).amount, 4);
+  const halves = candidates(X, 3, 1e4).find(([code, pairs, , n]) => code.startsWith("width") && pairs < "i" && n === 4);
+  assert.equal(judged(halves[2], 3).alike, null);
+});
+
+test("what no bug makes is told as that, in the pairs that keep their lengths", () => {
+  assert.deepEqual(judged([1, 1, 1, 1, 1, 1, 1, 1]).code, "none");
+  const turned = measured(X, X, 5, 1e4, "interleaved", 0.005).map(({ before: [a, b] }) => [-b, a]);
+  assert.deepEqual(judged(turned.flat()), { code: "none", layout: "interleaved", amount: null, alike: null });
+  assert.equal(judged(Array(8).fill(0)).code, "none");
+});

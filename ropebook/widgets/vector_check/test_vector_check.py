@@ -1,0 +1,557 @@
+"""The vector check in Python: each verdict by code that has the bug, and by the diagnosis."""
+
+import itertools
+import math
+import random
+
+import pytest
+import torch
+
+pytest.importorskip("anywidget")
+
+import javascript
+from browser import PHONE, WIDE, accessibility_faults
+from oracles import Oracle
+from refusals import assert_refused
+
+from ropebook.widgets import VectorCheck
+from ropebook.widgets.vector_check.widget import (
+    HIGHEST,
+    LAYOUTS,
+    LOWEST,
+    TOLD,
+    TOLERANCE,
+    X,
+    known,
+    read_numbers,
+)
+from ropelib import inv_freq, reference
+from ropelib.diagnosis import diagnose
+from ropelib.diagnosis.codes import CODES
+
+POSITIONS = range(LOWEST, HIGHEST + 1)
+BASE = 10_000.0
+
+
+def printed(numbers, digits="%.4f"):
+    return ", ".join(digits % number for number in torch.as_tensor(numbers).tolist())
+
+
+def on(made, position, layout, **more):
+    """What the widget says of the numbers that made(x, position_ids, layout) returns."""
+    x = torch.tensor(X, dtype=torch.float64).reshape(1, 1, 1, -1)
+    y = made(x, torch.tensor([position]), layout).flatten()
+    return VectorCheck(position=position, pasted=printed(y, **more))
+
+
+# ---- x is chosen so that no two verdicts come near each other ----
+
+
+@pytest.mark.parametrize("position", POSITIONS)
+def test_no_two_bugs_come_near_each_other(position):
+    for (one, a), (other, b) in itertools.combinations(known(position).items(), 2):
+        assert float((a - b).abs().max()) > 5 * TOLERANCE, (one, other)
+
+
+@pytest.mark.parametrize("position", POSITIONS)
+def test_three_digits_tell_every_number_of_a_right_result(position):
+    for layout in LAYOUTS:
+        right = known(position)["right", layout, None]
+        assert float(right.abs().max()) < 10
+        pasted = printed(right, "%.3g")
+        check = VectorCheck(position=position, pasted=pasted)
+        assert (check.verdict, check.layout) == ("right", layout)
+
+
+# ---- each bug, as code has it; the diagnosis calls it the same ----
+
+
+def speeds(width, base=BASE):
+    return base ** (-torch.arange(0, width, 2, dtype=torch.float64) / width)
+
+
+def wide(angles, layout):
+    if layout == "half":
+        return torch.cat((angles, angles), dim=-1)
+    return angles.repeat_interleave(2, dim=-1)
+
+
+def partner(x, layout, sign=-1):
+    if layout == "half":
+        a, b = x.chunk(2, dim=-1)
+        return torch.cat((sign * b, a), dim=-1)
+    return torch.stack((sign * x[..., 1::2], x[..., 0::2]), dim=-1).flatten(-2)
+
+
+def turn(x, ids, layout, of=speeds, angles_as=None, sign=-1):
+    angles = wide(ids[:, None] * of(x.shape[-1]), angles_as or layout)
+    cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
+    return x * cos + partner(x, layout, sign) * sin
+
+
+def overwritten(x, ids, layout):
+    width = x.shape[-1]
+    out = x.clone()
+    a, b = (slice(0, width // 2), slice(width // 2, width))
+    if layout == "interleaved":
+        a, b = slice(0, width, 2), slice(1, width, 2)
+    angles = ids[:, None] * speeds(width)
+    cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
+    out[..., a] = out[..., a] * cos - out[..., b] * sin
+    out[..., b] = out[..., b] * cos + out[..., a] * sin
+    return out
+
+
+def swapped(x, ids, layout):
+    angles = wide(ids[:, None] * speeds(x.shape[-1]), layout)
+    return x * angles.sin().to(x.dtype) + partner(x, layout) * angles.cos().to(x.dtype)
+
+
+def cosine_alone(x, ids, layout):
+    return x * wide(ids[:, None] * speeds(x.shape[-1]), layout).cos().to(x.dtype)
+
+
+def permuted(x, ids, layout):
+    y = turn(x, ids, layout)
+    if layout == "interleaved":
+        return torch.cat((y[..., 0::2], y[..., 1::2]), dim=-1)
+    return torch.stack(y.chunk(2, dim=-1), dim=-1).flatten(-2)
+
+
+def in_part(x, ids, layout):
+    width = 3 * x.shape[-1] // 4
+    return torch.cat((turn(x[..., :width], ids, layout), x[..., width:]), dim=-1)
+
+
+def without_last(width):
+    return torch.cat((speeds(width)[:-1], torch.zeros(1, dtype=torch.float64)))
+
+
+def counted(start):
+    return lambda width: (
+        BASE ** (-2 * (torch.arange(width // 2, dtype=torch.float64) + start) / width)
+    )
+
+
+def by(of):
+    return lambda x, ids, layout: turn(x, ids, layout, of)
+
+
+def other(layout):
+    return LAYOUTS[layout == "half"]
+
+
+# Each as code has it, and whether the diagnosis must be told what is expected to call it wrong.
+MADE = {
+    "right": (turn, False),
+    "clockwise": (by(lambda width: -speeds(width)), False),
+    "off-by-one": (lambda x, ids, layout: turn(x, ids + 1, layout), False),
+    "exponents-not-as-expected": (
+        by(lambda width: BASE ** (-torch.arange(width // 2, dtype=torch.float64) / width)),
+        True,
+    ),
+    "exponents-from-one": (by(counted(1)), False),
+    "exponents-from-a-half": (by(counted(0.5)), False),
+    "angles-in-degrees": (by(lambda width: torch.deg2rad(speeds(width))), False),
+    "last-pair-not-rotated": (by(without_last), True),
+    "mixed": (lambda x, ids, layout: turn(x, ids, layout, angles_as=other(layout)), False),
+    "minus-sign-missing": (lambda x, ids, layout: turn(x, ids, layout, sign=1), False),
+    "sin-and-cos-swapped": (swapped, False),
+    "sine-is-zero": (cosine_alone, False),
+    "pair-overwritten": (overwritten, False),
+    "output-permuted": (permuted, False),
+    "width-not-as-expected": (in_part, True),
+    "does-not-rotate": (lambda x, ids, layout: x.clone(), False),
+    "attention-factor": (lambda x, ids, layout: 1.25 * turn(x, ids, layout), False),
+    "norm-not-kept": (lambda x, ids, layout: turn(x, ids, layout) / x.shape[-1] ** 0.5, False),
+    "base-not-as-expected": (by(lambda width: speeds(width, 500_000.0)), True),
+    "positions-shifted": (lambda x, ids, layout: turn(x, ids + 5, layout), False),
+    "linearly-scaled": (lambda x, ids, layout: turn(x, ids / 2.5, layout), False),
+}
+
+
+def code_of(name, layout):
+    return f"{other(layout)}-angles-on-{layout}-pairs" if name == "mixed" else name
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("name", MADE)
+def test_what_code_with_the_bug_makes_is_called_so_at_every_position(name, layout):
+    made, _ = MADE[name]
+    pairs = None if name == "does-not-rotate" else layout
+    for position in POSITIONS:
+        check = on(made, position, layout)
+        # By 2.5 it stands at 5 where 2 should: one vector cannot tell the two apart, and says so.
+        shifted = name == "linearly-scaled" and position % 5 == 0
+        code = "positions-shifted" if shifted else code_of(name, layout)
+        assert (check.verdict, check.layout) == (code, pairs), position
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("name", MADE)
+def test_the_diagnosis_calls_it_the_same(name, layout):
+    made, against = MADE[name]
+    expected = {"inv_freq": inv_freq(64), "layout": layout} if against else {}
+    report = diagnose(
+        lambda x, ids: made(x, ids, layout), head_dim=64, max_position=512, **expected
+    )
+    codes = [finding.code for finding in report.findings]
+    assert code_of(name, layout) in codes or (name == "right" and report.ok), codes
+    if name != "right":
+        wrong = CODES[code_of(name, layout)].severity == "wrong"
+        assert report.ok != wrong and (not wrong or codes[0] == code_of(name, layout))
+
+
+def test_all_that_can_be_told_is_shown_by_code_here():
+    assert {code_of(name, layout) for name in MADE for layout in LAYOUTS} == {"right", *TOLD}
+    assert {code for code, *_ in known(5)} <= {"right", *TOLD}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_amounts_are_what_was_put_in(layout):
+    amounts = {
+        ("off-by-one", 4): 5,
+        ("exponents-not-as-expected", 4): 100,
+        ("width-not-as-expected", 4): 6,
+        ("attention-factor", 4): 1.25,
+        ("norm-not-kept", 4): 8**-0.5,
+        ("base-not-as-expected", 4): 500_000,
+        ("positions-shifted", 4): 9,
+        ("linearly-scaled", 4): 2.5,
+        ("clockwise", 4): None,
+    }
+    for (name, position), amount in amounts.items():
+        check = on(MADE[name][0], position, layout)
+        assert check.amount == (amount and pytest.approx(amount, rel=1e-4)), name
+
+
+@pytest.mark.parametrize("base", [500.0, 50_000.0, 150_000.0, 1e6, 1e7])
+def test_a_base_is_measured_though_its_result_was_rounded(base):
+    for position, layout in itertools.product((3, 9, 16), LAYOUTS):
+        made = by(lambda width: speeds(width, base))
+        check = on(made, position, layout, digits="%.5f")
+        assert (check.verdict, check.amount) == ("base-not-as-expected", base)
+
+
+def test_where_a_base_looks_like_a_part_that_turns_both_are_told():
+    found = {}
+    for count, layout in itertools.product((4, 6), LAYOUTS):
+        turned = known(3)["width-not-as-expected", layout, count]
+        check = VectorCheck(pasted=printed(turned))
+        found[count, layout] = check.alike
+        if check.alike:
+            made = by(lambda width, base=check.alike: speeds(width, base))
+            assert on(made, 3, layout).verdict == check.verdict
+    assert found == {
+        (4, "half"): None,
+        (4, "interleaved"): 1e8,
+        (6, "half"): None,
+        (6, "interleaved"): pytest.approx(BASE ** (8 / 6)),
+    }
+    assert VectorCheck().alike is None
+
+
+def test_angles_and_lengths_are_those_of_the_pairs():
+    check = on(lambda *given: 2 * turn(*given), 3, "interleaved", digits="%.9f")
+    wrapped = [math.remainder(3 * speed, math.tau) for speed in speeds(8).tolist()]
+    assert check.angles == pytest.approx(wrapped, abs=1e-8)
+    assert check.lengths == pytest.approx([2] * 4, abs=1e-8)
+
+
+# ---- what a reader pastes ----
+
+READ = [
+    "1 2 3 4 5 6 7 8",
+    "[1., 2., 3., 4.,\n 5., 6., 7., 8.]",
+    "tensor([[[[1, 2, 3, 4, 5, 6, 7, 8]]]], device='cuda:0', grad_fn=<AddBackward0>)",
+    "array([1.e+00, 2., 3e0, 0.4E1, 5, 6, 7, 80e-1], dtype=float32)",
+    "y = [np.float64(1.0), 2, 3, 4, 5, 6, 7, 8]",
+    "{1.0f, 2.f, 3F, +4, 5, 6, 7, 8};",
+    "\u00a01;2;3;4\t5,6,,7 (8)",
+]
+REFUSED = {
+    "": ("empty", "pasted must have 8 numbers, got none"),
+    "[]": ("empty", "pasted must have 8 numbers, got none"),
+    "1 2 3": ("count", "pasted must have 8 numbers, got 3"),
+    "1 2 3 4 5 6 7 8 9": ("count", "pasted must have 8 numbers, got 9"),
+    "1 2 3 x 5 6 7 8": ("word", "pasted must have numbers and nothing else, got 'x'"),
+    "1 2 3 4 5 6 7 1-2": ("word", "pasted must have numbers and nothing else, got '1-2'"),
+    "Traceback (most recent call last)": ("word", "got 'Traceback'"),
+    "1 nan 3 4 5 6 7 8": ("endless", "pasted must have finite numbers, got 'nan'"),
+    "-Inf": ("endless", "pasted must have finite numbers, got '-Inf'"),
+    "1e400": ("endless", "pasted must have finite numbers, got '1e400'"),
+    "1" * 2001: ("long", "pasted must have at most 2000 characters, got 2001"),
+}
+
+
+@pytest.mark.parametrize("text", READ)
+def test_numbers_are_read_however_they_are_printed(text):
+    assert read_numbers(text) == [1, 2, 3, 4, 5, 6, 7, 8]
+
+
+@pytest.mark.parametrize("text", REFUSED)
+def test_what_is_no_such_list_stays_and_only_reading_it_raises(text):
+    check = VectorCheck(pasted=text)
+    assert check.pasted == text
+    for part in ("numbers", "verdict", "layout", "angles"):
+        with pytest.raises(ValueError) as raised:
+            getattr(check, part)
+        assert REFUSED[text][1] in str(raised.value)
+
+
+@pytest.mark.parametrize("value", [LOWEST - 1, HIGHEST + 1])
+def test_a_position_outside_of_its_range_is_refused(value):
+    message = rf"position must lie in \[3, 16\], got {value}"
+    assert_refused(VectorCheck, "position", value, message)
+
+
+def test_the_edges_of_the_range_are_taken():
+    assert [VectorCheck(position=at).position for at in (LOWEST, HIGHEST)] == [LOWEST, HIGHEST]
+
+
+def test_the_first_state_is_the_bug_of_the_page():
+    check = VectorCheck()
+    assert check.verdict == "interleaved-angles-on-half-pairs"
+    assert max(abs(length - 1) for length in check.lengths) > 0.05, "lengths are not kept"
+
+
+# ---- the page says the same ----
+
+_TWIN = """
+const { readNumbers } = await import("./vector_check/numbers.js");
+const { judge, measured } = await import("./vector_check/bugs.js");
+const [x, tolerance, texts] = given;
+const told = texts.map(([position, text]) => {
+  const { numbers, problem } = readNumbers(text, x.length);
+  if (problem) return { problem: problem.code };
+  const found = judge(x, numbers, position, 10000, tolerance);
+  const pairs = measured(x, numbers, position, 10000, found.layout ?? "half", tolerance);
+  const [angles, lengths] = ["turned", "length"].map((part) => pairs.map((pair) => pair[part]));
+  return { numbers, ...found, angles, lengths };
+});
+process.stdout.write(JSON.stringify(told));
+"""
+
+
+def page_says(texts):
+    return javascript.run(_TWIN, [X, TOLERANCE, texts])
+
+
+def assert_alike(texts):
+    for (position, text), page in zip(texts, page_says(texts), strict=True):
+        check = VectorCheck(position=position, pasted=text)
+        if "problem" in page:
+            with pytest.raises(ValueError, match="pasted must have"):
+                check.numbers  # noqa: B018
+            continue
+        told = (check.verdict, check.layout, check.alike and pytest.approx(check.alike))
+        assert (page["code"], page["layout"], page["alike"]) == told, (position, text)
+        assert page["amount"] == (check.amount and pytest.approx(check.amount, rel=1e-9))
+        assert page["numbers"] == check.numbers
+        if None not in page["angles"]:  # of no length there is no angle
+            apart = [a - b for a, b in zip(page["angles"], check.angles, strict=True)]
+            assert max(abs(math.remainder(gap, math.tau)) for gap in apart) < 1e-9
+        assert page["lengths"] == pytest.approx(check.lengths, rel=1e-9)
+
+
+def test_the_page_and_python_agree_on_right_and_wrong_results():
+    texts = [
+        (position, printed(values, digits))
+        for position in POSITIONS
+        for values in known(position).values()
+        for digits in ("%.4f", "%.3g", "%.9e")
+    ]
+    for name, layout, position in itertools.product(MADE, LAYOUTS, (3, 10, 16)):
+        texts.append((position, on(MADE[name][0], 3, layout).pasted))
+    assert_alike(texts)
+
+
+def test_the_page_and_python_agree_on_senseless_input():
+    draw = random.Random(7)
+    parts = [*"1.,;-+e[](){} \n\tfx=:−", "tensor(", "nan", "1e5", "0.5", "dtype=", "'", " 3 4 5 "]
+    texts = [(3, "".join(draw.choices(parts, k=draw.randrange(40)))) for _ in range(3000)]
+    texts += [(3, text) for text in (*READ, *REFUSED)]
+    texts += [
+        (draw.choice(POSITIONS), printed([draw.uniform(-20, 20) for _ in X])) for _ in range(200)
+    ]
+    texts += [(3, printed([0.0] * 8)), (3, "1e300 " * 8), (3, "1e-320 " * 8)]
+    assert_alike(texts)
+    codes = [page.get("problem") for page in page_says([(3, text) for text in REFUSED])]
+    assert codes == [code for code, _ in REFUSED.values()]
+
+
+def test_what_is_said_of_a_code_is_what_the_diagnosis_says():
+    names = VectorCheck().names
+    assert set(names) == set(TOLD)
+    for code, told in names.items():
+        assert told["sentence"] == CODES[code].sentence and told["fix"] == CODES[code].fix
+
+
+# ---- what it does when it is used ----
+
+
+@pytest.fixture(params=[(WIDE, "light"), (PHONE, "dark")], ids=str)
+def widget(request, on_scratch):
+    return on_scratch("vector_check", *request.param)
+
+
+def settle(widget):
+    widget.page.evaluate("() => { endPauses(); return passFrames(2); }")  # a pause in the typing
+
+
+def verdict(widget):
+    return widget.page.locator(".rope-lesson p").inner_text()
+
+
+def test_a_mistake_is_named_and_mending_it_brings_the_verdict_back(widget):
+    box = widget.control("pasted")
+    first = verdict(widget)
+    assert first.startswith("✗ Wrong: interleaved-angles-on-half-pairs. Pairs are halves")
+    right = printed(known(LOWEST)["right", "interleaved", None])
+    for text, said in [
+        ("", "Nothing is pasted yet. 8 numbers must stand here"),
+        ("1 2 3", "Numbers found: 3. There must be 8"),
+        ("1 <img src=x> 3", "“<img” is no number"),
+        ("1 inf 3", "“inf” is not finite"),
+        ("7" * 2001, "2001 characters are too many"),
+    ]:
+        box.fill(text)
+        settle(widget)
+        assert said in verdict(widget)
+        assert box.input_value() == text and box.get_attribute("aria-invalid") == "true"
+        assert [value for value, _ in widget.reports()["turned"]] == [
+            pytest.approx(math.nan, nan_ok=True)
+        ] * 4
+        assert widget.page.locator(".rope-widget img").count() == 0
+    box.fill(f"tensor([{right}])")
+    settle(widget)
+    assert verdict(widget).startswith("✓ Right, with pairs as neighbors.")
+    assert box.get_attribute("aria-invalid") == "false"
+    assert accessibility_faults(widget.page) == []
+
+
+STOPS = {
+    "stop_half": "✓ Right, with pairs as halves.",
+    "stop_neighbors": "✓ Right, with pairs as neighbors.",
+    "stop_clockwise": "✓ With a note: clockwise, in halves.",
+    "stop_late": "✗ Wrong: off-by-one, in halves. It is turned as position 4 should be.",
+    "stop_base": "✗ Wrong: base-not-as-expected, in halves. It is turned as by base 500\u202f000.",
+    "stop_page": "✗ Wrong: interleaved-angles-on-half-pairs.",
+}
+
+
+def test_a_stop_pastes_and_its_numbers_follow_the_position(widget):
+    for stop, said in STOPS.items():
+        widget.control(stop).click()
+        widget.frames()
+        assert verdict(widget).startswith(said)
+        pressed = [
+            name for name in STOPS if widget.control(name).get_attribute("aria-pressed") == "true"
+        ]
+        assert pressed == [stop]
+    widget.control("stop_late").click()
+    widget.slide(position=1.0)
+    settle(widget)
+    assert "It is turned as position 17 should be." in verdict(widget)
+    assert f"position = {HIGHEST}" in widget.page.locator("code").inner_text()
+
+
+def test_a_readers_own_numbers_stay_when_the_position_moves(widget):
+    own = printed(turn(torch.tensor(X, dtype=torch.float64)[None], torch.tensor([9]), "half")[0])
+    widget.control("pasted").fill(own)
+    settle(widget)
+    widget.slide(position=1.0)
+    settle(widget)
+    assert widget.control("pasted").input_value() == own
+    said = verdict(widget)
+    assert said.startswith(
+        "✗ Wrong: positions-shifted, in halves. It is turned as position 9 should be"
+    )
+
+
+def test_what_is_pasted_takes_the_place_of_the_numbers_that_stand_there(widget):
+    box, keys = widget.control("pasted"), widget.page.keyboard
+    box.fill("1 2 3")
+    keys.press("Control+A")
+    keys.press("Control+X")
+    widget.control("stop_half").click()
+    box.focus()
+    keys.press("Control+V")
+    settle(widget)
+    assert box.input_value() == "1 2 3"
+    keys.press("Control+V")  # not yet eight: a second part comes behind the first
+    assert box.input_value() == "1 2 31 2 3"
+
+
+def test_the_vector_is_copied_or_else_chosen(widget):
+    page = widget.page
+    lines = page.locator("code").inner_text()
+    page.evaluate(
+        "Object.defineProperty(navigator, 'clipboard', { value: undefined, configurable: true })"
+    )
+    widget.control("copy").click()
+    widget.frames()
+    assert widget.control("copy").inner_text() == "chosen: press Ctrl+C"
+    assert page.evaluate("getSelection().toString()") == lines
+    widget.slide(position=0.5)
+    settle(widget)
+    assert widget.control("copy").inner_text() == "copy", "another position is not copied yet"
+    page.evaluate(
+        "Object.defineProperty(navigator, 'clipboard', { value:"
+        " { writeText: async (text) => { window.taken = text; } } })"
+    )
+    widget.control("copy").click()
+    widget.frames()
+    assert widget.control("copy").inner_text() == "copied"
+    assert page.evaluate("taken") == page.locator("code").inner_text() != lines
+
+
+def test_a_code_leads_to_its_row_where_the_page_knows_the_diagnosis(widget):
+    assert widget.page.locator(".rope-lesson a").count() == 0
+    widget.page.evaluate(
+        "document.body.insertAdjacentHTML('beforeend',"
+        " '<a href=\"../library/diagnosis.html#now\">diagnosis</a>')"
+    )
+    widget.control("stop_late").click()
+    widget.frames()
+    address = widget.page.locator(".rope-lesson a").get_attribute("href")
+    assert address == "../library/diagnosis.html#codes-off-by-one"
+
+
+def test_room_is_kept_for_every_verdict(on_scratch):
+    for width in (340, 375, 626, 984):
+        widget = on_scratch("vector_check", (width, 844), reduced_motion="reduce")
+        heights = {}
+        for told, values in known(5).items():
+            widget.page.evaluate(
+                "(text) => { model.set('position', 5); model.set('pasted', text);"
+                " model.save_changes(); }",
+                printed(values),
+            )
+            widget.frames()
+            height = widget.page.locator(".rope-frame").evaluate("(node) => node.offsetHeight")
+            heights.setdefault(height, []).append(told)
+        assert len(heights) == 1, (width, heights)
+
+
+# ---- what it must report ----
+
+
+def answers(inputs):
+    position = int(inputs["position"])
+    x = torch.tensor(X, dtype=torch.float64)
+    # The bug of the page: halves, by the angles of neighbors, as it is printed.
+    angles = (position * inv_freq(8)).repeat_interleave(2)
+    mixed = x * angles.cos() + torch.cat((-x[4:], x[:4])) * angles.sin()
+    printed_numbers = torch.tensor([round(number, 4) for number in mixed.tolist()])
+    before = torch.complex(x[:4], x[4:])
+    after = torch.complex(*printed_numbers.double().chunk(2))
+    right = reference.rotate(x[None], [position], inv_freq(8), layout="half")[0]
+    return {
+        "turned": (after / before).angle().tolist(),
+        "wanted": (torch.complex(right[:4], right[4:]) / before).angle().tolist(),
+        "length": (after.abs() / before.abs()).tolist(),
+    }
+
+
+ORACLE = Oracle(answers, angles=("turned", "wanted"))

@@ -1,0 +1,253 @@
+import { OWN_KEYS } from "../kit/controls.js";
+import { div, html, legendOf, setAttributes, widthOf } from "../kit/dom.js";
+import { mount } from "../kit/mount.js";
+import { fill, formatQuantity, whole } from "../kit/text.js";
+import { candidates, judge, measured, near, rightAt } from "./bugs.js";
+import { printed, readNumbers } from "./numbers.js";
+import { MARKS, pairsPicture } from "./picture.js";
+
+export const WORDS = {
+  en: {
+    title: "Vector check: paste what your code made of one vector",
+    picture: "Four pairs of numbers: where each was, where it should be, and where it is",
+    take: "1. Turn this by your code",
+    paste: "2. Paste what comes back",
+    position: "position",
+    copy: { copy: "copy", copied: "copied", chosen: "chosen: press Ctrl+C" },
+    try: "Or try one:",
+    stops: {
+      page: "rope.py",
+      half: "right in halves",
+      neighbors: "right in neighbors",
+      clockwise: "clockwise",
+      late: "one late",
+      base: "base 500 000",
+    },
+    legend: { before: "x", should: "where it should be", yours: "what came back" },
+    rows: { pair: "pair", places: "places", turned: "turned", wanted: "should", length: "length" },
+    layouts: { half: "halves", interleaved: "neighbors" },
+    verdicts: { right: "✓ Right", note: "✓ With a note: ", wrong: "✗ Wrong: ", none: "✗ Wrong" },
+    right:
+      ", with pairs as {layout}. Every pair keeps its length and has turned by position × frequency. Do your weights want these pairs?",
+    none: ", and no bug known here. As {layout}, {kept} of 4 pairs keep their length, {turned} turn as they should. To look further: python -m ropelib diagnose.",
+    pairs: ", in {layout}",
+    // What one vector shows, where the code says more or less.
+    shown: {
+      "does-not-rotate": "x came back as it was.",
+      "off-by-one": "It is turned as position {amount} should be.",
+      "positions-shifted":
+        "It is turned as position {amount} should be: positions are shifted, or all frequencies scaled.",
+      "linearly-scaled": "All frequencies are divided by {amount}.",
+      "attention-factor": "Every pair is {amount} times as long.",
+      "norm-not-kept": "Every pair is 1 / √8 times as long: that is the scale of the scores.",
+      "base-not-as-expected": "It is turned as by base {amount}.",
+      "exponents-not-as-expected": "Exponents are i/d in place of 2i/d, or the base is {amount}.",
+      "exponents-from-one": "Pairs are counted from 1, or all frequencies are divided by 10.",
+      "width-not-as-expected": "Only the first {amount} of 8 numbers have turned.",
+    },
+    alike: "Base {base} looks alike here.",
+    mend: "Mend: {fix}",
+    mends: {
+      clockwise: "Right with weights that are trained so.",
+      "attention-factor": "Right where it is meant.",
+      "linearly-scaled": "Right where it is meant.",
+      "width-not-as-expected": "Mend: Set rotary_dim once.",
+      "norm-not-kept": "Mend: Scale scores, not vectors.",
+    },
+    problems: {
+      empty: "Nothing is pasted yet. 8 numbers must stand here, one for each of x.",
+      count: "Numbers found: {found}. There must be 8, one for each of x.",
+      word: "“{found}” is no number. 8 numbers must stand here, with commas or spaces between.",
+      endless: "“{found}” is not finite. 8 finite numbers must stand here.",
+      long: "{found} characters are too many: 8 numbers must stand here, in at most 2000.",
+    },
+  },
+};
+
+// What the stops paste, by the code and the layout of a bug, or by another base.
+const STOPS = {
+  page: ["interleaved-angles-on-half-pairs", "half"],
+  half: ["right", "half"],
+  neighbors: ["right", "interleaved"],
+  clockwise: ["clockwise", "half"],
+  late: ["off-by-one", "half"],
+  base: [500_000, "half"],
+};
+
+// The numbers of a stop at a position.
+export function example(stop, x, position, base) {
+  const [code, layout] = STOPS[stop];
+  if (typeof code === "number") return rightAt(x, position, code, layout);
+  return candidates(x, position, base).find(([name, pairs]) => name === code && pairs === layout)[2];
+}
+
+// The stop whose numbers are pasted, or null.
+export function stopOf(pasted, x, position, base) {
+  const { numbers } = readNumbers(pasted, x.length);
+  const names = numbers ? Object.keys(STOPS) : [];
+  return names.find((stop) => near(numbers, example(stop, x, position, base), 1e-3)) ?? null;
+}
+
+export function given(x, position, base) {
+  return `x = [${x.join(", ")}]\nposition = ${position}\nbase = ${base}`;
+}
+
+// What a sentence quotes of a reader's text: its beginning, and what cannot be seen by its number.
+export function quoted(found) {
+  const text = String(found).replace(/[\p{C}\p{Zl}\p{Zp}]/gu, (char) => `\\u{${char.codePointAt(0).toString(16)}}`);
+  return text.length > 24 ? `${text.slice(0, 23)}…` : text;
+}
+
+// Where the book tells of a code: the page of the diagnosis, found by any link that leads there.
+function linkOf(code) {
+  const page = document.querySelector('a[href*="library/diagnosis.html"]')?.getAttribute("href").split("#")[0];
+  return page === undefined ? code : html("a", { href: `${page}#codes-${code}` }, code);
+}
+
+// The verdict, as nodes and texts.
+function sentence(words, names, { problem, found, pairs }) {
+  if (problem) return [fill(words.problems[problem.code], { found: quoted(problem.found) })];
+  const { code, layout, amount, alike } = found;
+  const verdict = (kind, ...nodes) => {
+    const tone = kind === "wrong" || kind === "none" ? "rope-vector-off" : "rope-vector-fits";
+    return html("b", { class: tone }, words.verdicts[kind], ...nodes);
+  };
+  const told = { layout: words.layouts[layout] };
+  if (code === "right") return [verdict("right"), fill(words.right, told)];
+  if (code === "none") {
+    const kept = pairs.filter(({ length }) => Math.abs(length - 1) < 0.002).length;
+    const turned = pairs.filter(({ turned: by, wanted }) => Math.abs(by - wanted) < 0.002).length;
+    return [verdict("none"), fill(words.none, { ...told, kept, turned })];
+  }
+  const { severity, sentence: general, fix } = names[code];
+  const parts = [fill(words.shown[code] ?? general, { amount: formatQuantity(amount) })];
+  if (alike) parts.push(fill(words.alike, { base: formatQuantity(alike) }));
+  parts.push(words.mends[code] ?? (severity === "note" ? fix : fill(words.mend, { fix })));
+  // Some codes say their pairs themselves.
+  const where = layout === null || code.endsWith("-pairs") ? "" : fill(words.pairs, told);
+  return [verdict(severity, linkOf(code)), `${where}. ${parts.join(" ")}`];
+}
+
+// What is handed over, and a button that takes it along.
+function makeGiven(words, { text, buttons, redraw }, x, base) {
+  const code = text(({ position }) => given(x, position, base), "code", { class: "rope-vector-code" });
+  // What was copied last, and how that is said.
+  let [taken, how] = ["", "copy"];
+  const tell = (by) => {
+    [taken, how] = [code.textContent, by];
+    redraw();
+  };
+  const choose = () => {
+    getSelection().selectAllChildren(code);
+    tell("chosen");
+  };
+  const copy = () => {
+    // A page that may not write to the clipboard chooses the text for its reader.
+    if (navigator.clipboard) navigator.clipboard.writeText(code.textContent).then(() => tell("copied"), choose);
+    else choose();
+  };
+  const pressed = ({ position }) => taken === given(x, position, base);
+  const label = (state) => words.copy[pressed(state) ? how : "copy"];
+  return div("rope-vector-given", code, ...buttons({ copy: { label, onClick: copy, pressed } }));
+}
+
+function makeBox(words, count, onText) {
+  const box = html("textarea", {
+    ...{ class: "rope-vector-text", rows: 4, spellcheck: "false", autocapitalize: "off", autocomplete: "off" },
+    ...{ "data-control": "pasted", ...OWN_KEYS },
+  });
+  let timer = null;
+  const stop = () => {
+    clearTimeout(timer);
+    timer = null;
+  };
+  const take = () => {
+    stop();
+    onText(box.value);
+  };
+  box.addEventListener("input", () => {
+    clearTimeout(timer);
+    // A reader in the middle of a number has made no mistake yet.
+    timer = setTimeout(take, 350);
+  });
+  box.addEventListener("change", take);
+  // What is pasted takes the place of all numbers that stand there, unless a place among them is chosen.
+  box.addEventListener("paste", () => {
+    if (box.selectionStart === box.selectionEnd && readNumbers(box.value, count).numbers) box.select();
+  });
+  return {
+    ...{ node: html("label", { class: "rope-vector-step" }, words.paste, box), stop },
+    show(text, problem) {
+      if (timer === null && box.value !== text) box.value = text;
+      setAttributes(box, { "aria-invalid": problem !== null });
+    },
+  };
+}
+
+function build(tools) {
+  const { words, model, lesson, set, sliders, buttons } = tools;
+  const [x, base, tolerance, names] = ["x", "base", "tolerance", "names"].map((name) => model.get(name));
+  const picture = pairsPicture(words);
+  const box = div("rope-vector-picture", picture.node);
+  const paste = makeBox(words, x.length, (pasted) => set({ pasted }));
+  const [position] = sliders({
+    position: {
+      ...{
+        label: words.position,
+        tone: "position",
+        min: model.get("lowest"),
+        max: model.get("highest"),
+        format: whole,
+      },
+      // The numbers of a stop follow; a reader's own stay.
+      onInput: (to) =>
+        set(({ position: from, pasted }) => {
+          const stop = stopOf(pasted, x, from, base);
+          return { position: to, pasted: stop ? printed(example(stop, x, to, base)) : pasted };
+        }),
+    },
+  });
+  const stops = Object.keys(STOPS).map((stop) => [
+    `stop_${stop}`,
+    {
+      label: words.stops[stop],
+      visit: ({ position: at }) => ({ pasted: printed(example(stop, x, at, base)) }),
+      pressed: ({ pasted, position: at }) => stopOf(pasted, x, at, base) === stop,
+    },
+  ]);
+  const lead = html("span", { "aria-hidden": "true" }, words.try);
+  return {
+    node: div(
+      "rope-frame rope-vector",
+      div(
+        "rope-vector-parts",
+        div("rope-vector-step", words.take, makeGiven(words, tools, x, base), position),
+        paste.node,
+      ),
+      html(
+        "div",
+        { class: "rope-row", role: "group", "aria-label": words.try },
+        lead,
+        ...buttons(Object.fromEntries(stops)),
+      ),
+      lesson,
+      box,
+      legendOf(words.legend, [28, 16], MARKS),
+    ),
+    stop: paste.stop,
+    measure: () => ({ width: widthOf(box, 240, 900) }),
+    derive({ pasted, position: at }) {
+      const { numbers, problem = null } = readNumbers(pasted, x.length);
+      const found = numbers && judge(x, numbers, at, base, tolerance);
+      const pairs = measured(x, numbers ?? x, at, base, found?.layout ?? "half", tolerance);
+      return { problem, found, pairs };
+    },
+    draw({ pasted, problem, pairs }, { width }) {
+      paste.show(pasted, problem);
+      picture.draw(pairs, problem === null, width);
+    },
+    lesson: (state) => sentence(words, names, state),
+  };
+}
+
+export default { render: mount({ words: WORDS, traits: ["position", "pasted"], build }) };

@@ -1,0 +1,348 @@
+"""Check a rotation by what it makes of one vector, pasted into the page."""
+
+import functools
+import math
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import traitlets
+
+from ropebook.widgets.base import RopeWidget
+from ropebook.widgets.traits import IntInRange
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+# Chosen so that, whatever the position, no two bugs come near each other (a test has it), and that
+# no number has two digits before its point when it is turned: three digits tell it to 0.005.
+X = (3, 5, 7, -1, -4, 6, -2, 9)
+BASE = 10_000.0
+# Nearer to 0 the slowest pair turns by less than three digits show, and one early is no turn at 1.
+LOWEST, HIGHEST = 3, 16
+TOLERANCE = 0.00501  # of numbers under 10 that are rounded to three digits
+MOST = 2000  # characters
+LAYOUTS = ("half", "interleaved")
+# What can be told, in the words of `ropelib.diagnosis`, beside "right" and "none".
+TOLD = (
+    *("clockwise", "off-by-one", "exponents-not-as-expected", "exponents-from-one"),
+    *("exponents-from-a-half", "angles-in-degrees", "last-pair-not-rotated"),
+    *("half-angles-on-interleaved-pairs", "interleaved-angles-on-half-pairs"),
+    *("minus-sign-missing", "sin-and-cos-swapped", "sine-is-zero", "pair-overwritten"),
+    *("output-permuted", "width-not-as-expected", "does-not-rotate", "attention-factor"),
+    *("norm-not-kept", "base-not-as-expected", "positions-shifted", "linearly-scaled"),
+)
+
+_WRAPPED = re.compile(r"(?:[A-Za-z]+\.)?(?:tensor|array|b?float[0-9]*)\s*\(", re.IGNORECASE)
+_NAMED = re.compile(
+    r"\b(?:dtype|device|grad_fn|requires_grad|size)\s*=\s*"
+    r"(?:'[^']*'|\"[^\"]*\"|<[^>]*>|[A-Za-z0-9_.]+)"
+)
+_ASSIGNED = re.compile(r"^\s*[A-Za-z_][A-Za-z0-9_]*\s*[=:]")
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?f?", re.IGNORECASE)
+
+
+def _codes() -> dict[str, dict[str, str]]:
+    from ropelib.diagnosis.codes import CODES
+
+    return {
+        code: {part: getattr(CODES[code], part) for part in ("severity", "sentence", "fix")}
+        for code in TOLD
+    }
+
+
+class VectorCheck(RopeWidget, folder="vector_check"):
+    """Paste what a rotation made of one vector; it says right, or which bug it is.
+
+    The text is the reader's own, so a mistake in it is no error here: the widget names it, and
+    `numbers` raises.
+
+    Args:
+        position: where the vector was turned, an integer in [3, 16].
+        pasted: what came back, as it was printed; unless given, what the example of the page
+            "Check yours" makes of the vector at 3.
+
+    Raises:
+        traitlets.TraitError: `position` breaks its rule; the message names both.
+
+    Example:
+        >>> check = VectorCheck()
+        >>> check.verdict, check.layout
+        ('interleaved-angles-on-half-pairs', 'half')
+        >>> check.pasted = "3 5 7 -1 -4 6 -2 9"
+        >>> check.verdict
+        'does-not-rotate'
+    """
+
+    position = IntInRange(3, low=LOWEST, high=HIGHEST)
+    pasted = traitlets.Unicode().tag(sync=True)
+    x = traitlets.List(traitlets.Int(), list(X), read_only=True).tag(sync=True)
+    base = traitlets.Float(BASE, read_only=True).tag(sync=True)
+    tolerance = traitlets.Float(TOLERANCE, read_only=True).tag(sync=True)
+    lowest = traitlets.Int(LOWEST, read_only=True).tag(sync=True)
+    highest = traitlets.Int(HIGHEST, read_only=True).tag(sync=True)
+    names = traitlets.Dict(read_only=True).tag(sync=True)
+
+    @traitlets.default("pasted")
+    def _bug_of_the_page(self) -> str:
+        shown = known(LOWEST)["interleaved-angles-on-half-pairs", "half", None]
+        return ", ".join(f"{number:.4f}" for number in shown.tolist())
+
+    @traitlets.default("names")
+    def _names(self) -> dict[str, dict[str, str]]:
+        return _codes()
+
+    @property
+    def numbers(self) -> list[float]:
+        """The numbers in the text, one for each of x.
+
+        Raises:
+            ValueError: there are not 8 finite numbers and nothing else.
+        """
+        return read_numbers(self.pasted)
+
+    @property
+    def verdict(self) -> str:
+        """A code of `ropelib.diagnosis`, "right", or "none" for what no known bug makes.
+
+        Raises:
+            ValueError: see `numbers`.
+        """
+        return self._found()[0]
+
+    @property
+    def layout(self) -> str | None:
+        """Of the pairs of the verdict, "half" or "interleaved"; None where none shows."""
+        return self._found()[1]
+
+    @property
+    def amount(self) -> float | None:
+        """What was measured: a position, a base, a factor, how many numbers turn; else None."""
+        return self._found()[2]
+
+    @property
+    def alike(self) -> float | None:
+        """Where only a part turns: a larger base that would make the same of x; else None."""
+        code, layout, amount = self._found()
+        if code != "width-not-as-expected" or amount == 2:  # nobody has a base of 1e16
+            return None
+        larger = BASE ** (len(X) / amount)
+        same = _fits(_vector(self.numbers), _right(self.position, larger, layout))
+        return larger if same else None
+
+    @property
+    def angles(self) -> list[float]:
+        """By which angle each pair of the layout has turned, rad, from -pi to pi."""
+        return _angles(_vector(self.numbers), self.layout or "half").tolist()
+
+    @property
+    def lengths(self) -> list[float]:
+        """How many times as long each pair is as it was."""
+        return _lengths(_vector(self.numbers), self.layout or "half").tolist()
+
+    def _found(self) -> tuple[str, str | None, float | None]:
+        return judge(_vector(self.numbers), self.position)
+
+
+def read_numbers(text: str) -> list[float]:
+    """Return the numbers of a text that a program printed, with its brackets, commas and names.
+
+    Raises:
+        ValueError: there are not 8 finite numbers and nothing else.
+
+    Example:
+        >>> read_numbers("tensor([1.0, 2e0, 3, 4, 5, 6, 7, 8.], device='cuda:0')")[:2]
+        [1.0, 2.0]
+    """
+    if len(text) > MOST:
+        raise ValueError(f"pasted must have at most {MOST} characters, got {len(text)}")
+    bare = _NAMED.sub(" ", text.replace("\N{MINUS SIGN}", "-"))
+    bare = _ASSIGNED.sub(" ", _WRAPPED.sub("(", bare), count=1)
+    words = [word for word in re.split(r"[\s,;()\[\]{}]+", bare) if word]
+    if not words:
+        raise ValueError(f"pasted must have {len(X)} numbers, got none")
+    numbers = []
+    for word in words:
+        endless = re.fullmatch(r"[+-]?(?:nan|inf|infinity)", word, re.IGNORECASE)
+        if not endless and not _NUMBER.fullmatch(word):
+            raise ValueError(f"pasted must have numbers and nothing else, got {word!r}")
+        number = math.nan if endless else float(word.rstrip("fF"))
+        if not math.isfinite(number):
+            raise ValueError(f"pasted must have finite numbers, got {word!r}")
+        numbers.append(number)
+    if len(numbers) != len(X):
+        raise ValueError(f"pasted must have {len(X)} numbers, got {len(numbers)}")
+    return numbers
+
+
+# ---- what each bug makes of x ----
+
+
+@functools.cache
+def known(position: float) -> dict[tuple[str, str | None, float | None], "Tensor"]:
+    """Return what "right" and each known bug make of x at a position, float64.
+
+    Returns:
+        (code, layout, amount) -> the eight numbers.
+    """
+    import torch
+
+    from ropelib import inv_freq
+
+    x, width = _vector(X), len(X)
+    pairs = torch.arange(width // 2, dtype=torch.float64)
+    plain = inv_freq(width, BASE)
+    found = {("does-not-rotate", None, None): x}
+    for layout, other in (LAYOUTS, LAYOUTS[::-1]):
+        right = _turned(x, position, plain, layout)
+        speeds = {
+            "clockwise": -plain,
+            "exponents-from-one": BASE ** (-2 * (pairs + 1) / width),
+            "exponents-from-a-half": BASE ** (-(2 * pairs + 1) / width),
+            "angles-in-degrees": torch.deg2rad(plain),
+            "last-pair-not-rotated": plain * (pairs < width // 2 - 1),
+        }
+        found["right", layout, None] = right
+        for code, speed in speeds.items():
+            found[code, layout, None] = _turned(x, position, speed, layout)
+        for shifted in (position + 1, position - 1):
+            found["off-by-one", layout, shifted] = _turned(x, shifted, plain, layout)
+        halved = BASE ** (-pairs / width)  # as a base of its root has them
+        found["exponents-not-as-expected", layout, BASE**0.5] = _turned(x, position, halved, layout)
+        for count in (4, 6) if layout == "half" else (2, 4, 6):
+            turned = _turned(x[:count], position, inv_freq(count, BASE), layout)
+            found["width-not-as-expected", layout, count] = torch.cat((turned, x[count:]))
+        found["output-permuted", layout, None] = _converted(right, layout, other)
+        cos, sin = (_wide(f(position * plain), layout) for f in (torch.cos, torch.sin))
+        strange = [_wide(f(position * plain), other) for f in (torch.cos, torch.sin)]
+        minus, plus = _partners(x, layout)
+        mixed = f"{other}-angles-on-{layout}-pairs"
+        found[mixed, layout, None] = x * strange[0] + minus * strange[1]
+        found["minus-sign-missing", layout, None] = x * cos + plus * sin
+        found["sin-and-cos-swapped", layout, None] = x * sin + minus * cos
+        found["sine-is-zero", layout, None] = x * cos
+        # The line of the second reads what that of the first has written.
+        late = torch.where(_sided(True, False, layout), right, x)
+        found["pair-overwritten", layout, None] = x * cos + _partners(late, layout)[0] * sin
+    return found
+
+
+def judge(y: "Tensor", position: int) -> tuple[str, str | None, float | None]:
+    """Return the code of what made y of x, the layout of its pairs, and what was measured."""
+    for told, values in known(position).items():
+        if _fits(y, values):
+            return told
+    for find in (_factor, _other_base, _other_position):
+        for layout in LAYOUTS:
+            for code, amount in find(y, position, layout):
+                return code, layout, amount
+    unkept = [float((_lengths(y, layout) - 1).abs().sum()) for layout in LAYOUTS]
+    return "none", LAYOUTS[unkept[1] < unkept[0] * (1 - 1e-9)], None
+
+
+def _factor(y: "Tensor", position: int, layout: str) -> Iterator[tuple[str, float]]:
+    amount = float(y.norm() / _vector(X).norm())
+    if 0.25 <= amount <= 4 and _fits(y, amount * _right(position, BASE, layout)):
+        of_scores = abs(amount - len(X) ** -0.5) < 1e-3
+        yield "norm-not-kept" if of_scores else "attention-factor", amount
+
+
+def _other_base(y: "Tensor", position: int, layout: str) -> Iterator[tuple[str, float]]:
+    """The roundest base that fits: the second pair tells it, which may have turned full turns."""
+    angle = float(_angles(y, layout)[1])
+    while angle < position:
+        if angle > 0:
+            base = (position / angle) ** (len(X) // 2)
+            for digits in (1, 2, 3, 6):
+                rounded = float(f"{base:.{digits}g}")
+                if _fits(y, _right(position, rounded, layout)):
+                    yield "base-not-as-expected", rounded
+        angle += math.tau
+
+
+def _other_position(y: "Tensor", position: int, layout: str) -> Iterator[tuple[str, float]]:
+    """The slowest pair tells a position without ambiguity, each faster one more exactly."""
+    from ropelib import inv_freq
+
+    at = 0.0
+    speeds = inv_freq(len(X), BASE).tolist()
+    for speed, angle in reversed(list(zip(speeds, _angles(y, layout).tolist(), strict=True))):
+        at += math.remainder(angle - at * speed, math.tau) / speed
+    whole = abs(at - round(at)) < 0.01
+    at = round(at) if whole else at
+    if at > 0 and _fits(y, _right(at, BASE, layout)):
+        yield ("positions-shifted", at) if whole else ("linearly-scaled", position / at)
+
+
+# ---- vectors ----
+
+
+def _vector(numbers: list[float] | tuple[int, ...]) -> "Tensor":
+    import torch
+
+    return torch.tensor(numbers, dtype=torch.float64)
+
+
+def _fits(y: "Tensor", values: "Tensor") -> bool:
+    return float((y - values).abs().max()) <= TOLERANCE
+
+
+def _turned(x: "Tensor", position: float, speeds: "Tensor", layout: str) -> "Tensor":
+    from ropelib import apply_rotary, cos_sin
+
+    tables = cos_sin([float(position)], speeds, dtype=x.dtype)
+    return apply_rotary(x[None], *tables, layout=layout)[0]
+
+
+def _right(position: float, base: float, layout: str) -> "Tensor":
+    from ropelib import inv_freq
+
+    return _turned(_vector(X), position, inv_freq(len(X), base), layout)
+
+
+def _converted(x: "Tensor", source: str, target: str) -> "Tensor":
+    from ropelib import convert_layout
+
+    return convert_layout(x[None], source=source, target=target)[0]
+
+
+def _pairs(x: "Tensor", layout: str) -> "Tensor":
+    """The pairs as rows of two."""
+    return _converted(x, layout, "interleaved").reshape(-1, 2)
+
+
+def _wide(of_pairs: "Tensor", layout: str) -> "Tensor":
+    """What belongs to each pair, at the places of both its numbers."""
+    import torch
+
+    if layout == "half":
+        return torch.cat((of_pairs, of_pairs))
+    return of_pairs.repeat_interleave(2)
+
+
+def _sided(first: float, second: float, layout: str) -> "Tensor":
+    """One thing at the first places of all pairs, another at the second."""
+    import torch
+
+    both = torch.tensor([[first, second]]).expand(len(X) // 2, 2)
+    return both.T.flatten() if layout == "half" else both.flatten()
+
+
+def _partners(x: "Tensor", layout: str) -> tuple["Tensor", "Tensor"]:
+    """The other number of each pair, with a minus at the first places, and without."""
+    plus = _converted(_pairs(x, layout).flip(1).reshape(-1), "interleaved", layout)
+    return plus * _sided(-1.0, 1.0, layout), plus
+
+
+def _angles(y: "Tensor", layout: str) -> "Tensor":
+    import torch
+
+    (a, b), (c, d) = (_pairs(vector, layout).T for vector in (_vector(X), y))
+    return torch.atan2(a * d - b * c, a * c + b * d)
+
+
+def _lengths(y: "Tensor", layout: str) -> "Tensor":
+    import torch
+
+    after, before = (torch.hypot(*_pairs(vector, layout).T) for vector in (y, _vector(X)))
+    return after / before
