@@ -330,6 +330,8 @@ def _report(m: Measured, expectation: Expectation) -> Report:
     if not described or not m.partner:
         probed = len(m.far.positions)
         return Report(m.head_dim, positions=m.limit, probed=probed, findings=findings)
+    if finding and finding.code == "position-0-lost":
+        m = m.without_position_0()
     return Report(
         head_dim=m.head_dim,
         layout=m.pairing.layout,

@@ -18,12 +18,13 @@ _CHUNK = range(5, 12)  # tokens of a chunk that is not the first
 def kept_by_address(m: Measured) -> Finding | None:
     """The same tensor of positions, written anew between two calls, as engines do."""
     x = random(1, 3, 1, m.head_dim).expand(1, 3, _ODD, -1)
-    step, seen = 9, []
+    step, seen, held = 9, [], []  # held: the fresh positions may not lie where these did
 
     def twice(rotate: Rotate) -> Rotate:
         def call(x: Tensor, position_ids: Tensor) -> Tensor:
             first = rotate(x.clone(), position_ids)
             seen.append(first.detach().cpu().clone())
+            held.append(position_ids)
             position_ids += step
             return rotate(x, position_ids)
 
@@ -83,7 +84,9 @@ def early_positions_still(m: Measured) -> Finding | None:
     """Positions from 0 on that are turned alike, before those that are not."""
     still = (m.far.matrices - m.far.matrices[:1]).abs().amax((1, 2)) < _KEPT
     first = int(still.int().argmin())  # 0 where all are
-    if m.obeys != "all" or first < 3 or bool(still[first:].any()):
+    if m.obeys != "all" or first < 2 or bool(still[first:].any()):
+        return None
+    if first == 2 and not _begins_late(m.far.matrices[:4]):
         return None
     low, high = (int(m.far.positions[i]) for i in (first - 1, first))
     x = random(1, 2, 1, m.head_dim)
@@ -104,6 +107,14 @@ def early_positions_still(m: Measured) -> Finding | None:
         since=0,
         first_position_that_differs=high,
     )
+
+
+def _begins_late(matrices: Tensor) -> bool:
+    """Whether position 0 is not turned, and from 1 on each step is alike: else one is wrong."""
+    start = matrices[0]
+    steps = matrices[2:] @ matrices[1:-1].mT
+    unturned = float((start - torch.diag(start.diagonal())).abs().max()) < _KEPT
+    return unturned and gap(steps[0], steps[1]) < SAME
 
 
 def later_chunks(m: Measured) -> Finding | None:
@@ -163,6 +174,14 @@ def of_the_long_call(m: Measured, together: Tensor, ends: list[int]) -> Finding 
     difference = gap(m.full, together)
     if _turned_by_others(m):
         return scaled_in_the_prefill(difference, m.limit - 1)
+    if _wrong_in_a_slot(m, few):
+        return wrong(
+            "long-call-differs",
+            f"{m.limit} tokens in one call are turned otherwise than the same tokens in several.",
+            "a path, or a number, that the number of tokens in the call decides",
+            largest_difference=difference,
+            tokens=m.limit,
+        )
     return wrong(
         "long-call-differs",
         f"{m.limit} tokens in one call are turned otherwise than the same tokens in calls of {few} "
@@ -172,6 +191,15 @@ def of_the_long_call(m: Measured, together: Tensor, ends: list[int]) -> Finding 
         tokens=m.limit,
         right_up_to=few,
     )
+
+
+def _wrong_in_a_slot(m: Measured, count: int) -> bool:
+    """Whether a call of `count` tokens turns one otherwise than the same call one token later."""
+    if not m.obeys_ids:
+        return False
+    x = random(1, 2, 1, m.head_dim).expand(1, 2, count, -1)
+    now, later = m.probe(x, range(count)), m.probe(x, range(1, count + 1))
+    return gap(now[:, :, 1:], later[:, :, :-1]) > SAME
 
 
 def scaled_in_the_prefill(difference: float, position: int) -> Finding:

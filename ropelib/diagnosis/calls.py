@@ -5,7 +5,7 @@ import torch
 from ropelib.diagnosis.grouped import grouped
 from ropelib.diagnosis.ids_in_memory import sliced_ids
 from ropelib.diagnosis.inputs import gradient, strides
-from ropelib.diagnosis.kept import rows_of_runs, tables_kept_by_ends
+from ropelib.diagnosis.kept import cut_short, rows_of_runs, tables_kept_by_ends
 from ropelib.diagnosis.measured import Measured
 from ropelib.diagnosis.paths import every_position, half_precision
 from ropelib.diagnosis.probes import CallError, by_head, heads_beside
@@ -15,6 +15,7 @@ from ropelib.diagnosis.tensors import gap, random
 from ropelib.diagnosis.widths import other_widths
 
 _MOST_HEADS = 257
+_UNORDERED = [0, 5, 2, 8, 1, 9, 3, 6, 4, 7]  # 0 to 9, which no other call has in their order
 
 
 def _what_is_shared(m: Measured) -> Finding | None:
@@ -85,6 +86,28 @@ def _heads_counted(m: Measured) -> Finding | None:
     )
 
 
+def _order_of_positions(m: Measured) -> Finding | None:
+    """Positions in no order, as sorted ones, or counted on from their first, would be turned."""
+    one_by_one = ("counts_itself", "runs_only")  # a call of its own for each of them
+    if m.obeys != "all" or any(getattr(m.probe.rotate, name, False) for name in one_by_one):
+        return None
+    ids = torch.tensor(_UNORDERED)
+    x = random(1, 2, len(ids), m.head_dim)
+    try:
+        found = m.probe(x, ids)
+    except CallError:
+        return None
+    if m.differs(found, x, ids).any() and not m.differs(found, x, ids.sort().values).any():
+        return wrong(
+            "order-of-positions-ignored",
+            "Where positions of a call do not rise, tokens are turned by those of others.",
+            "position_ids that are sorted, or taken to rise; look tables up by them as they are",
+            largest_difference=gap(found, m.applied(x, ids)),
+            tokens=len(ids),
+        )
+    return None
+
+
 def _packed_rows(m: Measured) -> Finding | None:
     """Documents one after the other in a row, each counted from 0."""
     if m.obeys == "start":
@@ -95,7 +118,7 @@ def _packed_rows(m: Measured) -> Finding | None:
     packed = m.probe(x, ids)
     differs = m.differs(packed, x, ids)
     if differs.any():
-        return wrong(
+        return cut_short(m, packed, x, ids) or wrong(
             "packed-rows-wrong",
             "Where a row holds several documents, each counted from 0, later ones are turned "
             "otherwise than alone.",
@@ -135,6 +158,8 @@ def _rows_of(m: Measured, count: int, heads: int, tokens: int) -> Finding | None
             "position_ids[0], or tables without a batch axis",
             largest_difference=gap(together, apart),
         )
+    if finding := cut_short(m, together, x, rows):
+        return finding
     return wrong(
         "batch-rows-mixed",
         "A row of a batch is turned otherwise than the same row alone.",
@@ -150,7 +175,7 @@ def heads_rows_and_tokens(m: Measured) -> Finding | None:
     few = [random(1, heads, 4, m.head_dim) for heads in (1, 2)]
     if all(m.differs(m.probe(x, range(4)), x, torch.arange(4)).any() for x in few):
         return _heads_counted(m)  # or it has changed since: the keys that are cached tell how
-    rules = (_heads_equal_tokens, _heads_apart, _batch_rows, _packed_rows)
+    rules = (_heads_equal_tokens, _heads_apart, _order_of_positions, _batch_rows, _packed_rows)
     return next(filter(None, (rule(m) for rule in rules)), None)
 
 

@@ -172,6 +172,11 @@ _NOTES = {
         "an offset: start_pos, offset, seqlen_offset",
         "Enough for one text at a time; packed or padded rows need position_ids.",
     ),
+    "rising-positions-only": (
+        "Positions that do not rise are refused.",
+        "an order that is checked, or searched by halves",
+        "Enough for one text at a time; packed or padded rows need any order.",
+    ),
     "counts-itself": (
         "It takes no positions and numbers its tokens from 0.",
         "an encoder's rotation, or one for training alone",
@@ -292,7 +297,8 @@ _GROUPS = {
     "tables-in-low-precision vectors-in-low-precision angles-in-float32",
     "Notes on what it takes and returns": "called-as layout-unlike-the-form table-ends "
     "few-positions dtype-changed bfloat16-refused changes-its-input rows-refused "
-    "contiguous-positions-only counts-itself strides-refused grouped-queries-refused no-gradient",
+    "contiguous-positions-only rising-positions-only counts-itself strides-refused "
+    "grouped-queries-refused no-gradient",
 }
 
 

@@ -302,7 +302,7 @@ WRONG = {
     ),
     "positions-in-tf32": (
         "Positions are rounded: from 2049 on neighbors coincide.",
-        "a matrix product in TF32",
+        "a matrix product in TF32, or positions cast to float16",
         "Multiply positions and frequencies elementwise.",
     ),
     "angles-in-bfloat16": (

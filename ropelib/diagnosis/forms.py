@@ -35,7 +35,7 @@ from ropelib.frequencies import inverse_frequencies
 
 THETA = 20_000.0  # of the course form: one that nobody writes into the code
 EXACT = ("output-permuted", "trailing-dimensions", "middle-dimensions")
-EXACT += ("contiguous-positions-only", "table-ends")
+EXACT += ("contiguous-positions-only", "rising-positions-only", "table-ends")
 OFFSETS = ("offset", "start_pos", "start_index", "seq_len_offset", "seqlen_offset")
 OFFSETS += ("seqlen_offsets", "past_key_values_length", "past_length", "past_len")
 POSITIONS = ("position_ids", "positions", "input_positions", "pos_ids", "cache_position")

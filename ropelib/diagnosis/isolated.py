@@ -17,6 +17,7 @@ from ropelib.diagnosis.crowded import (
     outcomes,
     tried,
 )
+from ropelib.diagnosis.kept import BY_THE_FIRST_ROW, BY_THE_LAST_TOKEN, grown_by
 from ropelib.diagnosis.measured import Measured
 from ropelib.diagnosis.paths import otherwise
 from ropelib.diagnosis.report import Finding, wrong
@@ -30,7 +31,7 @@ def differs_in_a_crowd(m: Measured) -> Finding | None:
     if oracle is None:
         return None
     return (
-        _grown_by_the_first_row(m, oracle)
+        _grown_by_an_end(m, oracle)
         or _in_float32(m, oracle)
         or _in_bfloat16(m, oracle)
         or round_sizes(m)
@@ -38,23 +39,16 @@ def differs_in_a_crowd(m: Measured) -> Finding | None:
     )
 
 
-def _grown_by_the_first_row(m: Measured, oracle: Oracle) -> Finding | None:
-    """What the first call with a far position gave, in another row than the first."""
+def _grown_by_an_end(m: Measured, oracle: Oracle) -> Finding | None:
+    """What the first call with a far position gave, neither in the first row nor at its end."""
     if m.early is None or oracle.by_runs:
         return None
     x, ids, early = m.early
     outcome = compared(early, oracle.curves.applied(x, ids), Way(ids, 2, 3), m.noise > 1e-5)
     again = tried(m, oracle, Way(ids, 2, 3)) if outcome.is_wrong else None
     if again and not again.is_wrong:  # else it is not the order of calls
-        return wrong(
-            "table-grown-by-the-first-row",
-            "A far position in the second row is turned as another, as long as no first row has "
-            "held one as far.",
-            "a table made as long as position_ids[0], or its last entry, asks for; take "
-            "position_ids.max()",
-            largest_difference=outcome.error,
-            position=int(ids.max()),
-        )
+        return grown_by(m, early, x, ids, outcome.error)
+    return None
 
 
 @dataclass
@@ -127,7 +121,7 @@ def _positions(oracle: Oracle) -> Iterator[_Guess]:
         "table-grown-by-the-last-token",
         Way(torch.cat((far, torch.tensor([3, 4, 5])))),
         "Where a call ends with a near position, far ones before it are turned as others.",
-        "a table made as long as the last entry of position_ids asks for; take position_ids.max()",
+        BY_THE_LAST_TOKEN,
         (Way(torch.cat((torch.tensor([3, 4, 5]), far))),),
     )
     yield _mixed(all_of)
@@ -199,7 +193,7 @@ def _rows(oracle: Oracle) -> Iterator[_Guess]:
         "table-grown-by-the-first-row",
         Way(first.flip(0), 2),
         "A far position in the second row is turned as another, where the first row has none.",
-        "a table made as long as position_ids[0] asks for; take position_ids.max()",
+        BY_THE_FIRST_ROW,
         (Way(torch.stack((near, near)), 2),),
     )
     yield _Guess(

@@ -1,12 +1,21 @@
 """Rules about position_ids that are told apart by an end alone: tables kept by it, and rows."""
 
 import torch
+from torch import Tensor
 
 from ropelib.diagnosis.measured import Measured
 from ropelib.diagnosis.probes import CallError
 from ropelib.diagnosis.report import Finding, wrong
 from ropelib.diagnosis.tensors import gap, random
 
+BY_THE_FIRST_ROW, BY_THE_LAST_TOKEN, BY_EITHER = (
+    f"a table made as long as {what} asks for; take position_ids.max()"
+    for what in (
+        "position_ids[0]",
+        "the last entry of position_ids",
+        "position_ids[0], or its last entry,",
+    )
+)
 _ONE, _OTHER = [0, 1, 5, 2, 4, 3, 6, 7], [0, 1, 3, 2, 4, 5, 6, 7]  # as long, with the same ends
 
 
@@ -32,6 +41,63 @@ def tables_kept_by_ends(m: Measured) -> Finding | None:
                 largest_difference=gap(found, m.applied(x, after)),
             )
     return None
+
+
+def cut_short(m: Measured, found: Tensor, x: Tensor, ids: Tensor) -> Finding | None:
+    """Positions beyond the last one of the call, or the largest of its first row, are as that."""
+    largest, last, first = (int(of.max()) for of in (ids, ids.flatten()[-1:], ids[:1]))
+
+    def ends_at(end: int) -> bool:
+        return end < largest and not m.differs(found, x, ids.clamp(max=end)).any()
+
+    if ends_at(last):
+        return wrong(
+            "table-grown-by-the-last-token",
+            "Positions beyond the last of a call are turned as that one.",
+            BY_THE_LAST_TOKEN,
+            largest_difference=gap(found, m.applied(x, ids)),
+            last=last,
+        )
+    if ids.dim() == 2 and ends_at(first):
+        return wrong(
+            "table-grown-by-the-first-row",
+            "Positions beyond the largest of the first row are turned as that one.",
+            BY_THE_FIRST_ROW,
+            largest_difference=gap(found, m.applied(x, ids)),
+            largest_of_the_first_row=first,
+        )
+    return None
+
+
+def grown_by(m: Measured, found: Tensor, x: Tensor, ids: Tensor, error: float) -> Finding:
+    """Return the finding that a far position is wrong until some call has let a kept table grow.
+
+    Args:
+        m: one rotation.
+        found: what the first call with a far position gave.
+        x: its vectors.
+        ids: its positions: that one begins the second row, and a nearer one ends it.
+        error: largest difference from what is right.
+    """
+    end, evidence = ids[1:, -1:], {"largest_difference": error, "position": int(ids.max())}
+    if m.differs(found[1:, :, -1:], x[1:, :, -1:], end).any():
+        until, cause = "a first row has held one as far", BY_THE_FIRST_ROW
+    elif m.differs(found[1:, :, :1], x[1:, :, :1], end).any():
+        until, cause = "a call has held one as far in its first row, or at its end", BY_EITHER
+    else:
+        return wrong(
+            "table-grown-by-the-last-token",
+            "A far position is turned as the last of its call, until a call has ended with one as "
+            "far.",
+            BY_THE_LAST_TOKEN,
+            **evidence,
+        )
+    return wrong(
+        "table-grown-by-the-first-row",
+        f"A far position in the second row is turned as another, until {until}.",
+        cause,
+        **evidence,
+    )
 
 
 def rows_of_runs(m: Measured) -> Finding | None:

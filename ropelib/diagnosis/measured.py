@@ -1,5 +1,6 @@
 """The description: one rotation as the probes saw it, and what follows by arithmetic."""
 
+import copy
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -129,6 +130,21 @@ class Measured:
     def entries(self) -> Tensor:
         """Largest size of each entry of the matrices, but the diagonal, over all positions."""
         return self.far.matrices.abs().amax(0).fill_diagonal_(0)
+
+    def without_position_0(self) -> "Measured":
+        """Return the same with position 0 unturned, where that one alone is turned wrongly."""
+        other = copy.copy(self)
+        for name in vars(type(self)):
+            if isinstance(getattr(type(self), name), cached_property):
+                vars(other).pop(name, None)
+        unturned = self.near.matrices[1].clone()
+        unturned[self.dims] = 0
+        unturned[self.dims, self.dims] = self.lengths(self.near)[1]
+        for name in ("near", "far"):
+            curves = getattr(self, name)
+            matrices = torch.cat((unturned[None], curves.matrices[1:]))
+            setattr(other, name, replace(curves, matrices=matrices))
+        return other
 
     @cached_property
     def partner(self) -> dict[int, int] | None:

@@ -11,7 +11,7 @@ from ropelib.diagnosis.fit import is_round
 from ropelib.diagnosis.grouped import refused_groups
 from ropelib.diagnosis.inputs import no_gradient, refused_strides
 from ropelib.diagnosis.measured import Measured, speeds_of
-from ropelib.diagnosis.probes import CallError
+from ropelib.diagnosis.probes import CallError, rising_gaps
 from ropelib.diagnosis.report import Finding, note
 from ropelib.diagnosis.several_axes import centered, sections
 from ropelib.diagnosis.tensors import random
@@ -224,6 +224,12 @@ def _input_changed(m: Measured) -> Finding | None:
 
 
 def _contiguous(m: Measured) -> Finding | None:
+    if m.obeys == "start" and rising_gaps(m.probe):
+        return note(
+            "rising-positions-only",
+            "Positions that do not rise are refused: packed documents, and rows padded on the "
+            "left, need another form. It was measured by calls that start at each position.",
+        )
     if m.obeys == "start":
         return note(
             "contiguous-positions-only",

@@ -7,6 +7,7 @@ from ropelib.diagnosis.crowded import half_is_well
 from ropelib.diagnosis.measured import Measured
 from ropelib.diagnosis.probes import CallError
 from ropelib.diagnosis.report import Finding, wrong
+from ropelib.diagnosis.slots import tokens_exchanged, wrong_beside_others
 from ropelib.diagnosis.tensors import SAME, gap, random
 
 _ROUNDED = 2.0**-5  # of the largest entry: what tables and sums in bfloat16 leave
@@ -57,7 +58,7 @@ def every_position(m: Measured) -> Finding | None:
     jumps = scores.diff().abs() > 0.02 + 1e-6 * m.limit
     if bool(jumps.any()):
         first = _stranger(x, int(jumps.nonzero()[0]))
-        return wrong(
+        return _of_its_slot(m, first) or wrong(
             "single-positions-wrong",
             f"Around position {first} a vector is turned otherwise than neighbors tell, and not "
             "everywhere after it.",
@@ -66,6 +67,20 @@ def every_position(m: Measured) -> Finding | None:
             jumps=int(jumps.sum()),
             largest=float(scores.diff().abs().max()),
         )
+
+
+def _of_its_slot(m: Measured, position: int) -> Finding | None:
+    """Say so where the call of all positions, and not the table, is wrong from one of them on."""
+    if mixed := tokens_exchanged(m, m.limit):
+        return mixed
+    if not m.obeys_ids or m.depends_on_length:
+        return None
+    for near in range(position, min(position + 4, m.limit)):
+        alone = m.probe(random(1, 2, 1, m.head_dim), [near])
+        difference = gap(alone, m.full[:, :, near : near + 1])
+        if difference > SAME:
+            return wrong_beside_others(near, m.limit, difference)
+    return None
 
 
 def _stranger(x: Tensor, first: int) -> int:

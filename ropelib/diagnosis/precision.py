@@ -12,6 +12,7 @@ from ropelib.diagnosis.measured import Measured, speeds_of
 from ropelib.diagnosis.paths import at_near_positions
 from ropelib.diagnosis.probes import CallError, Curves, measure
 from ropelib.diagnosis.report import Finding
+from ropelib.diagnosis.slots import of_its_slot, tokens_exchanged
 from ropelib.diagnosis.tensors import wrap
 
 _ANGLE_ERROR = 0.02  # rad; float32 angles are below it up to 8191, a lost position is far above
@@ -87,8 +88,12 @@ def _explain(m: Measured, far: Curves, near: Curves, when: str) -> Finding | Non
             "a table that was made longer with other frequencies: those without the scaling",
             since,
         )
+    if mixed := tokens_exchanged(m, len(far.positions), dtype):
+        return mixed
     late = strays.any(1)[far.positions >= since]
     if int(late.sum()) * 4 < len(late):
+        if beside := of_its_slot(m, far, int(strays.any(1).nonzero()[0]), dtype):
+            return beside
         return some_positions_wrong(far.positions[strays.any(1)], evidence, when)
     return Finding(
         "angles-drift",

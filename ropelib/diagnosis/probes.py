@@ -239,10 +239,29 @@ def obedience(probe: Probe) -> str:
         return "all"
     if gap(counted, probe(x, range(5, 12))) > SAME:
         try:
-            return "all" if gap(counted, probe(x, [0, 3, 1, 4, 2, 5, 6])) > SAME else "start"
+            if gap(counted, probe(x, [0, 3, 1, 4, 2, 5, 6])) > SAME:
+                return "all"
         except CallError:  # what counts from an offset may say so
             return "start"
+        # What sorts positions follows gaps that rise alone; tables kept by an end, any new ones.
+        return "all" if rising_gaps(probe) and not follows_gaps(probe) else "start"
     return "differences" if gap(counted, probe(x, [0, 6, 1, 4, 2, 5, 3])) > SAME else "nothing"
+
+
+def rising_gaps(probe: Probe) -> bool:
+    """Say whether gaps are followed in a call whose positions rise."""
+    x = random(1, 3, 1, probe.head_dim).expand(1, 3, 7, probe.head_dim)
+    try:
+        run, gaps = probe(x, range(7)), probe(x, [0, 2, 3, 7, 8, 9, 11])
+    except CallError:  # what counts from an offset may say so
+        return False
+    return gap(*(_scores(each) for each in (run, gaps))) > SAME
+
+
+def _scores(rotated: Tensor) -> Tensor:
+    """Return the scores of a vector with itself, which do not tell where a call begins."""
+    x = rotated[0, 0]
+    return x @ x.T / (x[0] ** 2).sum()
 
 
 def keeps_by_length(probe: Probe, in_runs: bool) -> bool:
@@ -271,7 +290,7 @@ def follows_gaps(probe: Probe) -> bool:
         gaps = probe(x, [20, 23, 21, 24, 22, 25, 26])
     except CallError:
         return False
-    scores = [(each[0, 0] @ each[0, 0].T) / (x[0, 0, 0] ** 2).sum() for each in (*runs, gaps)]
+    scores = [_scores(each) for each in (*runs, gaps)]
     return gap(scores[0], scores[1]) < SAME < 10 * SAME < gap(scores[0], scores[2])
 
 
@@ -336,7 +355,11 @@ def measure_runs(probe: Probe, ids: Tensor, dtype: torch.dtype) -> Curves:
 
 def early_rows(probe: Probe, limit: int) -> tuple[Tensor, Tensor, Tensor] | None:
     """Call with far positions neither in the first row nor at the end, before any table grows."""
-    ids = torch.tensor([[0, 1, 2, 3], [limit - 1, 7, 5, 4]])
+    # Between earlier positions and those of most tables, half as long or a power of two.
+    ends = [
+        p for p in probed_positions(limit) if 11 < p < limit // 4 and p & (p + 1) and p & (p - 1)
+    ]
+    ids = torch.tensor([[0, 1, 2, 3], [limit - 1, 7, 5, ends[-1] if ends else 4]])
     x = random(2, 3, 4, probe.head_dim)  # tables without an axis of rows fit as many heads as rows
     try:
         return x, ids, probe(x, ids.clone())

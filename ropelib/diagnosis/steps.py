@@ -14,6 +14,7 @@ from ropelib.diagnosis.measured import Measured
 from ropelib.diagnosis.paths import otherwise
 from ropelib.diagnosis.probes import CallError, Probe
 from ropelib.diagnosis.report import Finding, wrong
+from ropelib.diagnosis.slots import tokens_exchanged
 from ropelib.diagnosis.tensors import SAME, gap, random
 
 _ALONE = range(8, 16)  # a prompt of eight, eight single tokens,
@@ -42,7 +43,8 @@ def cached(m: Measured) -> Finding | None:
     if m.decode is None and _as_many_as_heads(m, differs):
         return None  # another rule says so
     return (
-        of_the_long_call(m, together, ends)
+        tokens_exchanged(m, length)
+        or of_the_long_call(m, together, ends)
         or _named(m, ends, together, full, differs)
         or _named_by_chunk(ends, together, full, differs)
     )

@@ -163,10 +163,13 @@ MEASURED = {
     "a grid of whole blocks of 2 tokens": {"tokens": 8191, "not turned": 1},
     "a grid of whole blocks of 32 tokens": {"tokens": 8191, "not turned": 31},
     "a grid of whole blocks of 128 tokens, zeros behind": {"tokens": 8191, "not turned": 127},
-    "other positions from 3000 tokens on": {"tokens": 8192},
+    "other positions from 3000 tokens on": {"tokens": 8192, "right up to": 2046},
     "LongRoPE by the tokens of the call, from 2048 on": {"position": 8191},
     "a later chunk stands at its last position": {"tokens": 7, "begins at": 5},
     "a later chunk of decoding stands at its last position": {"tokens": 2, "begins at": 16},
+    "slot 15 is that of 14, of 16 tokens and more": {"wrong tokens": 1, "first wrong token": 15},
+    "two tokens exchanged, of more than 64": {"wrong tokens": 2, "first wrong token": 64},
+    "a row of zeros before the table, for a class token": {"first position that differs": 2},
     "257 rows of zeros before the table (ControlAR 18)": {
         "since": 0,
         "first position that differs": 258,
@@ -236,6 +239,25 @@ def test_what_a_bug_makes_of_base_and_factor_is_no_measure():
     assert "  inv_freq          not measured\n" in str(report)
     assert "28 of 32 pairs" in str(report) and ", 4 have no sine" in str(report)
     assert "of 32 pairs" in str(report_on("the sine of the pair before"))
+
+
+@pytest.mark.parametrize("name", ["position 0 clamped to 1", "position 0 taken for padding"])
+def test_frequencies_are_not_measured_from_a_position_that_is_lost(name):
+    report = report_on(name)
+    assert report.profile == "geometric with base 10000"
+    assert report.inv_freq.tolist() == pytest.approx(PLAIN.tolist(), rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("name", "until"),
+    [
+        ("a table that the first row alone lets grow", "until a first row has held one as far."),
+        ("a table that the last token alone lets grow", "until a call has ended with one as far."),
+        ("2048 rows that the first row alone lets grow", "in its first row, or at its end."),
+    ],
+)
+def test_who_lets_a_table_grow_is_said_where_it_is_seen(name, until):
+    assert report_on(name).findings[0].sentence.endswith(until)
 
 
 def test_wrong_and_right_have_their_colors():

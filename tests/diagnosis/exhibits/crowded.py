@@ -34,15 +34,45 @@ def _():
     return {"rotate": rotate}
 
 
-@exhibit("a table that the first row alone lets grow", "table-grown-by-the-first-row")
-def _():
-    length = [512]
+def grown_by(end, length):
+    """A table of so many rows that grows where a part of position_ids asks for more."""
+    kept = [length]
 
     def rotate(x, ids):
-        length[0] = max(length[0], int(ids.flatten()[: ids.shape[-1]].max()) + 1)
-        return plain(x, ids.clamp(max=length[0] - 1))
+        kept[0] = max(kept[0], int(end(ids).max()) + 1)
+        return plain(x, ids.clamp(max=kept[0] - 1))
 
     return {"rotate": rotate}
+
+
+@exhibit("a table that the first row alone lets grow", "table-grown-by-the-first-row")
+def _():
+    return grown_by(lambda ids: ids.flatten()[: ids.shape[-1]], 512)
+
+
+@exhibit("2048 rows that the first row alone lets grow", "table-grown-by-the-first-row")
+def _():
+    return grown_by(lambda ids: ids.flatten()[: ids.shape[-1]], 2048)
+
+
+@exhibit("a table that the last token alone lets grow", "table-grown-by-the-last-token")
+def _():
+    return grown_by(lambda ids: ids.flatten()[-1], 512)
+
+
+@exhibit("a table of each call's first row", "table-grown-by-the-first-row")
+def _():
+    return {"rotate": lambda x, ids: plain(x, ids.clamp(max=ids.flatten()[: ids.shape[-1]].max()))}
+
+
+@exhibit("a table of each call's last token", "table-grown-by-the-last-token")
+def _():
+    return {"rotate": lambda x, ids: plain(x, ids.clamp(max=ids.flatten()[-1]))}
+
+
+@exhibit("a table of each row's last token", "table-grown-by-the-last-token")
+def _():
+    return {"rotate": lambda x, ids: plain(x, torch.minimum(ids, ids[..., -1:]))}
 
 
 @exhibit("a table as long as the last token asks for", "table-grown-by-the-last-token")
@@ -53,6 +83,20 @@ def _():
 @exhibit("positions of many tokens are sorted", "order-of-positions-ignored")
 def _():
     return {"rotate": lambda x, ids: plain(x, ids.sort(-1)[0] if ids.shape[-1] > 20 else ids)}
+
+
+@exhibit("positions are sorted", "order-of-positions-ignored", layout="half", base=10_000)
+def _():
+    return {"rotate": lambda x, ids: plain(x, ids.sort(-1)[0])}
+
+
+@exhibit("positions are counted on from the first unless they rise", "order-of-positions-ignored")
+def _():
+    def rotate(x, ids):
+        rises = ids[..., 1:] > ids[..., :-1]
+        return plain(x, ids if rises.all() else ids[..., :1] + torch.arange(ids.shape[-1]))
+
+    return {"rotate": rotate}
 
 
 @exhibit("of two tokens at one position the second moves on", "repeated-positions-moved")
@@ -169,6 +213,60 @@ def beyond(count, x):
 @exhibit("tokens of a second tile are read one off", "tokens-mixed", layout="half", base=10_000)
 def _():
     return {"rotate": lambda x, ids: plain(beyond(64, x) if x.shape[2] > 64 else x, ids)}
+
+
+def written_as(more, slots):
+    """Slots of calls of more tokens than so many are written as others."""
+
+    def rotate(x, ids):
+        order = torch.arange(x.shape[2])
+        if len(order) > more:
+            order[list(slots)] = torch.tensor(list(slots.values()))
+        return plain(x, ids)[:, :, order]
+
+    return {"rotate": rotate}
+
+
+@exhibit("two tokens exchanged, of more than 64", "tokens-mixed", layout="half", base=10_000)
+def _():
+    return written_as(65, {64: 65, 65: 64})
+
+
+@exhibit("two tokens exchanged, of more than 100", "tokens-mixed")
+def _():
+    return written_as(100, {99: 100, 100: 99})
+
+
+@exhibit("slot 15 is that of 14, of 16 tokens and more", "tokens-mixed", layout="half", base=10_000)
+def _():
+    return written_as(15, {15: 14})
+
+
+@exhibit("two tokens exchanged, of what counts itself", "long-call-differs")
+def _():
+    rotate = written_as(65, {64: 65, 65: 64})["rotate"]
+    return {"rotate": lambda x: rotate(x, torch.arange(x.shape[2]))}
+
+
+@exhibit("two positions exchanged, of more than 64", "long-call-differs")
+def _():
+    def rotate(x, ids):
+        order = torch.arange(x.shape[2])
+        if len(order) > 65:
+            order[[64, 65]] = torch.tensor([65, 64])
+        return plain(x, ids[..., order])
+
+    return {"rotate": rotate}
+
+
+@exhibit("position 15 of a call is that of 14", "long-call-differs", base=10_000)
+def _():
+    def rotate(x, ids):
+        order = torch.arange(x.shape[2])
+        order[15:16] = 14
+        return plain(x, ids[..., order])
+
+    return {"rotate": rotate}
 
 
 @exhibit("zigzag of a long sequence not undone", "tokens-mixed")

@@ -88,6 +88,26 @@ def _():
     return {"rotate": lambda x, ids: plain(x, (ids - 257).clamp(min=0))}
 
 
+@exhibit("a row of zeros before the table, for a class token", "early-positions-not-turned")
+def _():
+    return {"rotate": lambda x, ids: plain(x, (ids - 1).clamp(min=0))}
+
+
+@exhibit("four rows of zeros before the table, for registers", "early-positions-not-turned")
+def _():
+    return {"rotate": lambda x, ids: plain(x, (ids - 4).clamp(min=0))}
+
+
+@exhibit("five rows of zeros before the table", "early-positions-not-turned")
+def _():
+    return {"rotate": lambda x, ids: plain(x, (ids - 5).clamp(min=0))}
+
+
+@exhibit("position 1 alone is another", "single-positions-wrong", layout="half", base=10_000)
+def _():
+    return {"rotate": lambda x, ids: plain(x, torch.where(ids == 1, 0, ids))}
+
+
 @exhibit("one position alone is another", "single-positions-wrong")
 def _():
     return {"rotate": lambda x, ids: plain(x, torch.where(ids == 4097, 4096, ids))}

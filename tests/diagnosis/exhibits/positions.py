@@ -126,12 +126,12 @@ def _():
     return {"rotate": lambda x, ids: plain(x, ids % 2000, layout="interleaved")}
 
 
-@exhibit("position 0 clamped to 1", "position-0-lost")
+@exhibit("position 0 clamped to 1", "position-0-lost", layout="half", base=10_000)
 def _():
     return {"rotate": lambda x, ids: plain(x, ids.clamp(min=1))}
 
 
-@exhibit("position 0 taken for padding", "position-0-lost", layout="half")
+@exhibit("position 0 taken for padding", "position-0-lost", layout="half", base=10_000)
 def _():
     return {"rotate": lambda x, ids: plain(x, torch.where(ids == 0, 4095, ids))}
 

@@ -330,6 +330,15 @@ def _():
     return {"rotate": rotate}
 
 
+@exhibit("positions that do not rise are refused", notes=("rising-positions-only",))
+def _():
+    def rotate(x, ids):
+        assert (ids.diff() > 0).all(), "positions must rise"
+        return plain(x, ids)
+
+    return {"rotate": rotate}
+
+
 @exhibit(
     "an offset, dynamic NTK", notes=("contiguous-positions-only", "frequencies-depend-on-length")
 )

@@ -108,6 +108,11 @@ def _():
     return counted_from(lambda ids: ids.flatten()[0])
 
 
+@exhibit("counted back from the last", layout="half", notes=("contiguous-positions-only",))
+def _():
+    return counted_from(lambda ids: ids[..., -1:] - ids.shape[-1] + 1)
+
+
 @exhibit("the smallest offset for all rows", "batch-rows-mixed", layout="half")
 def _():
     return counted_from(lambda ids: ids.min())
