@@ -270,7 +270,7 @@ def _examine(
         reports.append(report)
     if len(reports) == 1:
         return reports[0]
-    return joint_report(reports, measured)
+    return joint_report(reports, measured, expectation, _report)
 
 
 def _width_of_the_part(probe: Probe, max_position: int) -> int | None:
@@ -367,7 +367,9 @@ def _snap(value: float) -> float:
 def _profile(m: Measured) -> str:
     fit, speeds = m.fit, m.turning
     if fit.is_geometric:
-        factor = "" if abs(fit.factor - 1) < 1e-5 else f", divided by {fit.factor:.6g}"
+        times = fit.factor if fit.factor > 1 else 1 / fit.factor
+        how = "divided" if fit.factor > 1 else "multiplied"
+        factor = "" if abs(fit.factor - 1) < 1e-5 else f", {how} by {times:.6g}"
         about = "about " if m.noise > 1e-4 else ""  # as coarse tables tell it
         return f"geometric with base {about}{fit.base:.6g}{factor}"
     if fit.jump is not None:

@@ -18,7 +18,7 @@ from ropelib.diagnosis.precision import coarse_frequencies, lost_precision
 from ropelib.diagnosis.probes import follows_gaps, heads_beside, keeps_by_length
 from ropelib.diagnosis.report import PAIRS_OF, Finding, wrong
 from ropelib.diagnosis.resting import rest_is_not_kept
-from ropelib.diagnosis.series import beyond_sense, counted_late, unfilled
+from ropelib.diagnosis.series import beyond_sense, counted_late, multiplied, unfilled
 from ropelib.diagnosis.several_axes import axes_disagree, axes_summed, axis_ignored, origin
 from ropelib.diagnosis.tensors import SAME, gap, random, spread, wrap
 
@@ -64,7 +64,7 @@ def _not_linear(m: Measured) -> Finding | None:
         return wrong(
             "not-linear",
             "The result for a sum of vectors is not the sum of the results.",
-            "a normalization inside the rotation; it belongs before it",
+            "a normalization inside the rotation, or values that are cut off; both belong outside",
             relative_error=m.far.curvature,
         )
 
@@ -233,12 +233,15 @@ def _shifted(m: Measured) -> Finding | None:
             largest_angle_at_position_0=float(start.abs().max()),
         )
     code = "off-by-one" if abs(abs(shift) - 1) < 1e-3 else "positions-shifted"
+    cause = "an offset added twice, or one of another sequence"
+    if code == "off-by-one":
+        cause = "positions counted from 1, or the length after the new token taken as its position"
     return wrong(
         code,
         f"Position 0 is turned as position {shift:.6g} should be, and so on: every position is "
         f"shifted by {shift:+.6g}. Scores of this rotation with itself are right; keys cached by "
         "any other code, and a k or a decode step that is not shifted, do not fit.",
-        "positions counted from 1, or the length after the new token taken as its position",
+        cause,
         since=0,
         shift=shift,
     )
@@ -401,6 +404,7 @@ CAUSES = [
     _not_relative,
     axes_summed,
     axes_disagree,
+    multiplied,
 ]
 
 

@@ -23,7 +23,7 @@ _NOTES = {
     ),
     "mixed-directions": (
         "Some pairs turn clockwise, some counterclockwise.",
-        "frequencies with signs",
+        "frequencies with signs, or above pi, which are seen modulo a turn",
         "Use it with weights trained for it.",
     ),
     "output-permuted": (
@@ -53,7 +53,7 @@ _NOTES = {
     ),
     "slow-pairs-stand-still": (
         "The slowest pairs do not turn.",
-        "p-RoPE, as in Gemma 4",
+        "p-RoPE, as in Gemma 4; of one pair alone, a loop that ends early",
         "Right where it is meant; expected= says so.",
     ),
     "trailing-dimensions": (
@@ -82,8 +82,8 @@ _NOTES = {
         "Say which is meant: expected=.",
     ),
     "linearly-scaled": (
-        "All frequencies are divided by one factor.",
-        "linear scaling (position interpolation)",
+        "All frequencies are divided by one factor, or multiplied as expected.",
+        "linear scaling (position interpolation); positions in turns, by pi",
         "Right where it is meant; expected= says so.",
     ),
     "slowest-pairs-first": (
@@ -100,6 +100,11 @@ _NOTES = {
         "cos and sin are multiplied by a factor.",
         "YaRN or LongRoPE",
         "Right where it is meant; expected= says so.",
+    ),
+    "q-and-k-factors-differ": (
+        "q and k have factors of their own, and scores their product.",
+        "a temperature on one of the two, or YaRN's factor lost on the other",
+        "Right where it is meant; expected= compares the product.",
     ),
     "frequencies-depend-on-length": (
         "Frequencies change with the length of the call.",

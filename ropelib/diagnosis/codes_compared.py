@@ -44,7 +44,7 @@ COMPARED = {
     ),
     "q-and-k-orders-differ": (
         "Dimensions of q come out in another order than those of k.",
-        "halves joined as (even, odd) and as (odd, even)",
+        "halves joined as (even, odd) and as (odd, even), or neighbors written as halves in one",
         "Join both alike.",
     ),
     "q-and-k-directions-differ": (

@@ -64,8 +64,8 @@ WRONG = {
     ),
     "not-linear": (
         "The result for a sum of vectors is not the sum of the results.",
-        "a normalization inside the rotation",
-        "Normalize q and k before the rotation.",
+        "a normalization inside the rotation, or values that are cut off",
+        "Normalize q and k, or cut them off, before the rotation.",
     ),
     "does-not-rotate": (
         "Every position gives the same result.",
@@ -167,7 +167,7 @@ WRONG = {
     "frequencies-unfilled": (
         "Frequencies are zero between others, repeated, or in no order.",
         "a buffer that was made on the meta device and never filled",
-        "Compute inv_freq after to_empty(), and check that inv_freq[0] is 1.",
+        "Compute all of inv_freq after to_empty().",
     ),
     "base-beyond-sense": (
         "The base is above 1e15, or hardly above 1.",
@@ -178,6 +178,11 @@ WRONG = {
         "All frequencies are divided by 57.2958.",
         "angles in radians taken for degrees",
         "Hand angles to cos and sin as they are.",
+    ),
+    "frequencies-multiplied": (
+        "All frequencies are multiplied by one factor above 1.",
+        "positions doubled, vectors rotated twice, or linear scaling multiplied",
+        "Rotate once, at the true position; linear scaling divides.",
     ),
     "exponents-from-one": (
         "Pairs are counted from 1: each turns as the next should.",
@@ -195,7 +200,7 @@ WRONG = {
         "Keep inv_freq in float32, or compute it anew after the cast.",
     ),
     "frequencies-in-float16": (
-        "Frequencies are rounded to 11 significant bits.",
+        "Frequencies are rounded to 11 significant bits, and those below 6e-5 to fewer.",
         "model.half() takes inv_freq along",
         "Keep inv_freq in float32, or compute it anew after the cast.",
     ),

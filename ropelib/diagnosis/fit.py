@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+_STEEPEST = 20.0  # logarithm of what one pair is faster than the next, in any series of sense
+
 
 @dataclass(frozen=True)
 class Fit:
@@ -69,6 +71,33 @@ class Fit:
     def is_geometric(self) -> bool:
         """Say whether all frequencies are of one series."""
         return self.base is not None and self.jump is None
+
+
+def whole_turns(speeds: Tensor, slots: Sequence[int], tolerance: float) -> Tensor:
+    """Return what is to be added to frequencies that are known up to whole turns a token.
+
+    It is zero unless slow pairs are of a geometric series that goes on beyond half a turn.
+    """
+    nothing = torch.zeros_like(speeds)
+    for backwards in (False, True):  # the slow pairs are the last ones, or the first
+        order = range(len(speeds))[:: -1 if backwards else 1]
+        found = speeds[list(order)] * speeds[order[-1]].sign()
+        steps = [slots[i] for i in order]
+        for i in range(len(found) - 3, -1, -1):
+            near, later = found[i + 1 : i + 3].tolist()
+            if min(near, later) <= 0 or near < later:
+                break
+            of_steps = (steps[i + 1] - steps[i]) / (steps[i + 2] - steps[i + 1])
+            rises = of_steps * math.log(near / later)
+            if rises > _STEEPEST:
+                break
+            found[i] += math.tau * round((near * math.exp(rises) - float(found[i])) / math.tau)
+        added = (found * speeds[order[-1]].sign())[list(order)] - speeds
+        if len(speeds) >= 4 and bool((added.abs() > 1).any()):
+            width = max(slots) + 1
+            if Fit.of(found, width, tolerance, [abs(s - steps[0]) for s in steps]).is_geometric:
+                return added
+    return nothing
 
 
 def is_round(value: float) -> bool:

@@ -8,7 +8,7 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from ropelib.diagnosis.fit import Fit, is_round
+from ropelib.diagnosis.fit import Fit, is_round, whole_turns
 from ropelib.diagnosis.probes import (
     CallError,
     Curves,
@@ -207,7 +207,17 @@ class Measured:
 
     @cached_property
     def speeds(self) -> Tensor:
-        """Signed frequency of each rotating dimension, rad/token."""
+        """Signed frequency of each rotating dimension, rad/token.
+
+        Position 1 tells it up to a turn: those beyond pi are taken as the slower ones go on.
+        """
+        speeds, count = self._below_half_a_turn(), self.num_pairs
+        first, second = speeds[:count], speeds[count:]
+        if count < 4 or bool(((first - second).abs() > 1e-3).any()):  # a rule says so
+            return speeds
+        return speeds + whole_turns(first, self.pairing.slots, self._tolerance).repeat(2)
+
+    def _below_half_a_turn(self) -> Tensor:
         speeds = speeds_of(self.phases(self.near), self.near.positions)
         half_turns = speeds.abs() > math.pi - 1e-6  # both ways at once: as most turn
         most = torch.where(half_turns, 0, speeds).sign().sum().sign()
@@ -228,6 +238,13 @@ class Measured:
     def scale(self) -> Tensor:
         """By what each rotating dimension is multiplied, over all near positions."""
         return self.lengths(self.near).mean(0)
+
+    @property
+    def factors(self) -> Tensor:
+        """By what each row of the matrices is multiplied: the factor, 1 where nothing turns."""
+        rows = torch.ones(self.head_dim, 1, dtype=torch.float64)
+        rows[self.dims] = self.scale.mean()
+        return rows
 
     @cached_property
     def noise(self) -> float:
@@ -291,8 +308,11 @@ class Measured:
     @cached_property
     def fit(self) -> Fit:
         """The series that the frequencies follow, as exactly as the tables tell it."""
-        tolerance = 5e-6 + 4 * self.noise
-        return Fit.of(self.turning, self.pairing.width, tolerance, self.pairing.slots)
+        return Fit.of(self.turning, self.pairing.width, self._tolerance, self.pairing.slots)
+
+    @property
+    def _tolerance(self) -> float:
+        return 5e-6 + 4 * self.noise
 
     @cached_property
     def base_over_the_head(self) -> float | None:

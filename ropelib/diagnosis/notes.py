@@ -25,7 +25,11 @@ def _clockwise(m: Measured) -> Finding | None:
             "would, so keys cached or weights trained for the other direction do not fit.",
         )
     if m.direction is None:
-        return note("mixed-directions", "Some pairs turn clockwise, some counterclockwise.")
+        return note(
+            "mixed-directions",
+            "Some pairs turn clockwise, some counterclockwise: or by more than half a turn a "
+            "token, which looks like less the other way.",
+        )
 
 
 def _permuted(m: Measured) -> Finding | None:
@@ -110,8 +114,11 @@ def _frequencies(m: Measured) -> Finding | None:
             fastest_frequency=fastest,
         )
     if fit.is_geometric and abs(fit.factor - 1) > 1e-4:
+        how = "divided" if fit.factor > 1 else "multiplied"
         return note(
-            "linearly-scaled", "All frequencies are divided by one factor.", factor=fit.factor
+            "linearly-scaled",
+            f"All frequencies are {how} by one factor.",
+            factor=max(fit.factor, 1 / fit.factor),
         )
     if fit.jump is not None:
         return note(

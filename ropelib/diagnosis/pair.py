@@ -1,10 +1,12 @@
 """What only the other of q and k can show."""
 
 import functools
+from collections.abc import Callable
 from dataclasses import replace
 
 from torch import Tensor
 
+from ropelib.diagnosis.expectation import Expectation
 from ropelib.diagnosis.inputs import through
 from ropelib.diagnosis.measured import Measured, relativity_error
 from ropelib.diagnosis.probes import CallError, signature_of
@@ -12,9 +14,27 @@ from ropelib.diagnosis.report import Finding, Report, note, wrong
 from ropelib.diagnosis.tensors import SAME, gap, random, wrap
 from ropelib.diagnosis.xpos import decay_within_pairs, wrong_with_decay
 
+_OF_FACTORS = {"attention-factor-missing", "attention-factor-not-as-expected"}
 
-def joint_report(reports: list[Report], measured: list[Measured]) -> Report:
+
+def joint_report(
+    reports: list[Report],
+    measured: list[Measured],
+    expectation: Expectation,
+    report_on: Callable[[Measured, Expectation], Report],
+) -> Report:
     """Join the reports of q and of k, and compare the two."""
+    joint = functools.partial(_joint, measured=measured, factor=expectation.attention_factor)
+    q, k = reports
+    bugs = {f.code for report in reports for f in report.findings if f.severity == "wrong"}
+    if bugs and bugs <= _OF_FACTORS and _factors_differ(q, k, measured):
+        # Scores have the product of the two: that is what is expected, and each may have its own.
+        own = [replace(expectation, attention_factor=each.attention_factor) for each in reports]
+        return joint([report_on(m, one) for m, one in zip(measured, own, strict=True)])
+    return joint(reports)
+
+
+def _joint(reports: list[Report], measured: list[Measured], factor: float | None) -> Report:
     q, k = reports
     codes = [set(report.codes) for report in reports]
     if not (q.ok and k.ok) and (finding := _mixed(*measured)):
@@ -40,9 +60,50 @@ def joint_report(reports: list[Report], measured: list[Measured]) -> Report:
         )
         return replace(q, findings=(xpos,))
     findings = list(q.findings) + [f for f in k.findings if f.code not in q.codes]
-    if q.ok and k.ok and q.inv_freq is not None:
-        findings = [*filter(None, [_difference(q, k, *measured, error)]), *findings]
+    twice = {"frequencies-multiplied"}  # right beside each other, if both are, or one of the two
+    bugs = {f.code for f in findings if f.severity == "wrong"}
+    if bugs <= twice and q.inv_freq is not None:
+        if difference := _difference(q, k, *measured, error):
+            findings = [difference, *(f for f in findings if f.code not in twice)]
+        if _factors_differ(q, k, measured):
+            allowed = 1e-4 + 2 * sum(m.noise for m in measured)
+            told = _factors(q.attention_factor, k.attention_factor, factor, allowed)
+            findings = [told, *(f for f in findings if f.code != "attention-factor")]
     return replace(q, findings=tuple(sorted(findings, key=lambda f: f.severity != "wrong")))
+
+
+def _factors_differ(q: Report, k: Report, measured: list[Measured]) -> bool:
+    if q.attention_factor is None or k.attention_factor is None:
+        return False
+    return abs(q.attention_factor / k.attention_factor - 1) > 2e-5 + sum(m.noise for m in measured)
+
+
+def _factors(of_q: float, of_k: float, expected: float | None, allowed: float) -> Finding:
+    """Return what factors of q and k make together, beside what is expected."""
+    times = of_q * of_k
+
+    def same(one: float, other: float) -> bool:
+        return abs(one / other - 1) < allowed
+
+    what = f"cos and sin are multiplied by {of_q:.6g} for q and by {of_k:.6g} for k"
+    if expected is None or same(times, expected**2):
+        meant = "." if expected is None else ", as expected."
+        return note(
+            "q-and-k-factors-differ",
+            f"{what}: scores by {times:.6g}{meant} YaRN has its factor on both.",
+            factor_of_q=of_q,
+            factor_of_k=of_k,
+        )
+    in_one = same(times, expected) and (same(of_q, 1) or same(of_k, 1))
+    return wrong(
+        "attention-factor-missing" if in_one else "attention-factor-not-as-expected",
+        f"{what}, expected {expected:.6g} for both: scores are {times / expected**2:.6g} times "
+        "what they should be.",
+        "tables with the factor handed to one of the two, and those without it to the other",
+        factor_of_q=of_q,
+        factor_of_k=of_k,
+        expected=expected,
+    )
 
 
 def _mixed(of_q: Measured, of_k: Measured) -> Finding | None:
@@ -84,11 +145,10 @@ def _is_coarse_xpos(q: Measured, k: Measured) -> bool:
 def _difference(
     q: Report, k: Report, of_q: Measured, of_k: Measured, error: float
 ) -> Finding | None:
-    if ("output-permuted" in q.codes) != ("output-permuted" in k.codes) or q.layout != k.layout:
-        orders = "" if q.layout != k.layout else ", and one of the two comes out in another order"
+    if q.layout != k.layout:
         return wrong(
             "q-and-k-layouts-differ",
-            f"q is turned in the layout {q.layout}, k in {k.layout}{orders}.",
+            f"q is turned in the layout {q.layout}, k in {k.layout}.",
             "two implementations, or weights of one of the two permuted",
         )
     if q.rotary_dim != k.rotary_dim:
@@ -113,8 +173,9 @@ def _difference(
             "q-and-k-orders-differ",
             "Dimensions of q come out in another order than those of k, so that a score multiplies "
             "what does not belong together.",
-            "halves joined as (even, odd) in one of the two and as (odd, even) in the other",
-            change_of_scores_at_one_distance=error,
+            "halves joined as (even, odd) in one of the two and as (odd, even) in the other, or "
+            "neighbors written as halves in one alone",
+            dimensions_that_come_out_elsewhere=_apart(of_q, of_k),
         )
     if q.direction != k.direction:
         return wrong(
@@ -158,6 +219,12 @@ def _difference(
             "tables of two layers, or of two lengths",
             largest_relative_difference=error,
         )
+
+
+def _apart(of_q: Measured, of_k: Measured) -> int:
+    """Return how many dimensions come out in one place of q and in another of k."""
+    orders = [m.permutation or range(m.head_dim) for m in (of_q, of_k)]
+    return sum(a != b for a, b in zip(*orders, strict=True))
 
 
 def _largest_error(measured: Tensor, expected: Tensor) -> float:

@@ -16,6 +16,7 @@ from ropelib.diagnosis.slots import of_its_slot, tokens_exchanged
 from ropelib.diagnosis.tensors import wrap
 
 _ANGLE_ERROR = 0.02  # rad; float32 angles are below it up to 8191, a lost position is far above
+_SMALLEST = 2.0**-14  # that float16 holds to 11 bits
 ROUNDINGS = {  # from float64 to what is left of a number, and how many significant bits that is
     "bfloat16": (lambda t: t.bfloat16().double(), 8),
     "float16": (lambda t: t.half().double(), 11),
@@ -194,7 +195,7 @@ def _guesses(
             yield _Guess(
                 f"frequencies-in-{name}",
                 coarse * to_low(speeds),
-                *_words_on_frequencies(bits, when),
+                *_words_on_frequencies(name, when, to_low(speeds) / speeds - 1, speeds),
             )
         # A product in float16 has factors in float16, which holds no small number as exactly.
         held = bool(((at_one.half() - at_one).abs() < 1e-6 * at_one.abs()).all())
@@ -262,10 +263,21 @@ def _rows_of_table(m: Measured, far: Curves, early: Tensor, dtype: torch.dtype) 
     return wrong
 
 
-def _words_on_frequencies(bits: int, when: str) -> tuple[str, str]:
+def _words_on_frequencies(
+    name: str, when: str, errors: Tensor | None, speeds: Tensor
+) -> tuple[str, str]:
+    """Say how coarse they are, by the relative errors of each where those are known."""
+    bits = ROUNDINGS[name][1]
+    small = int((speeds.abs() < _SMALLEST).sum()) if name == "float16" else 0
+    fewer = f", {small} of {len(speeds)} to fewer, as they are below 6.1e-05" if small else ""
+    largest = 2.0**-bits if errors is None else float(errors.abs().max())
+    if errors is None and small:  # steps are as wide there as at the smallest normal number
+        largest *= max(1.0, _SMALLEST / float(speeds.abs().min()))
+    by = "by up to" if errors is None else "by"
+    turns = f", a whole turn after {1 / largest:.0f} turns" if largest else ""
     return (
-        f"Frequencies are rounded to {bits} significant bits{when}: angles are off by up to "
-        f"{100 * 2.0**-bits:.1g}% of themselves, a whole turn after {2**bits} turns.",
+        f"Frequencies are rounded to {bits} significant bits{when}{fewer}: angles are off {by} "
+        f"{100 * largest:.2g}% of themselves{' at most' if errors is not None else ''}{turns}.",
         "module.bfloat16(), .half() or .to(dtype) takes the buffer inv_freq along",
     )
 
@@ -279,8 +291,23 @@ def coarse_frequencies(m: Measured) -> Finding | None:
         if (to_low(speeds) / speeds - 1).abs().max() < 2e-6 + 1e-3 * m.noise:
             if (_round_to_bits(speeds, bits - 2) / speeds - 1).abs().max() < 2e-6:
                 return None  # multiples of 1/32, say: shorter than what rounding leaves
-            fit = Fit.of(speeds, m.pairing.width, 2.0 ** (1 - bits), m.pairing.slots)
-            evidence = {"base, about": fit.base} if fit.is_geometric else {}
-            sentence, cause = _words_on_frequencies(bits, "")
+            base, errors = _before_rounding(m, name)
+            sentence, cause = _words_on_frequencies(name, "", errors, speeds)
+            evidence = {"base, about": base} if base else {}
             return Finding(f"frequencies-in-{name}", "wrong", sentence, evidence, cause)
     return None
+
+
+def _before_rounding(m: Measured, name: str) -> tuple[float | None, Tensor | None]:
+    """Return the base of the series that was rounded, if it was one, and each relative error."""
+    (to_low, bits), speeds = ROUNDINGS[name], m.turning
+    slots = torch.tensor(m.pairing.slots, dtype=torch.float64)
+    held = speeds.abs() >= (_SMALLEST if name == "float16" else 0)  # to all bits
+    fit = Fit.of(speeds[held], m.pairing.width, 2.0 ** (1 - bits), slots[held].tolist())
+    if not fit.is_geometric:
+        return None, None
+    for base in (float(f"{fit.base:.1e}"), fit.base):  # as people choose it, if that fits
+        series = base ** (-slots / m.pairing.width) / fit.factor
+        if (to_low(series) / speeds - 1).abs().max() < 2e-6:
+            break
+    return base, speeds / series - 1

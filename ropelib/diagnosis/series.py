@@ -39,8 +39,7 @@ def unfilled(m: Measured) -> Finding | None:
         "frequencies-unfilled",
         f"{reason}: few choose such frequencies, and memory that was never written holds them.",
         "inv_freq is a buffer that is not saved: made on the meta device, given memory by "
-        "to_empty(), and never computed again; compute it after that, and check that "
-        "inv_freq[0] is 1",
+        "to_empty(), and never computed again",
         pairs_that_turn=m.num_pairs,
         of=m.pairing.width if m.pairing.layout else int(slots[-1]) + 1,
         first_frequencies=", ".join(f"{float(s):.4g}" for s in speeds[:4]),
@@ -107,6 +106,28 @@ def counted_late(m: Measured) -> Finding | None:
             base=fit.base,
             factor=fit.factor,
         )
+
+
+def multiplied(m: Measured) -> Finding | None:
+    """Frequencies of a series that begins above 1 rad/token, where no axis has its own unit."""
+    fit = m.fit
+    if not fit.is_geometric or fit.base < 1 or m.axes or fit.factor > 1 - 1e-3 - 8 * m.noise:
+        return None
+    if any(abs(turn / fit.factor - 1) < 1e-4 for turn in (1 / math.tau, 1 / math.pi)):
+        return None  # positions counted in turns, or in half turns
+    first = float(m.turning[0])
+    beyond = (
+        f" The first is taken for {first:.6g} rad/token, as the slower ones go on: seen alone, "
+        f"modulo a turn, it is {math.remainder(first, math.tau):.6g}."
+    )
+    return wrong(
+        "frequencies-multiplied",
+        f"All frequencies are multiplied by {1 / fit.factor:.6g}, and scaling for longer texts "
+        f"divides them.{beyond if first > math.pi else ''}",
+        "positions that are doubled, vectors that are rotated twice, or linear scaling multiplied "
+        "where it divides",
+        multiplied_by=1 / fit.factor,
+    )
 
 
 def _slots(m: Measured) -> list[int] | None:

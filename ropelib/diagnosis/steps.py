@@ -109,12 +109,15 @@ def _named(
         as_if = line[8 + shift : 16 + shift]  # fewer where few positions are taken
         if gap(steps[: len(as_if)], as_if[: len(steps)]) < SAME:
             code = "decode-off-by-one" if abs(shift) == 1 else "decode-forgets-the-prompt"
+            cause = "the length of the prompt not added"
+            if abs(shift) == 1:
+                cause = "the length of the cache taken before, or after, the token is in it"
             return Finding(
                 code,
                 "wrong",
                 f"A token that comes alone is turned as if it stood {shift:+d} from where it does.",
                 {"shift": shift, **evidence},
-                "the length of the cache taken before, or after, the token is in it",
+                cause,
                 since,
             )
     return None

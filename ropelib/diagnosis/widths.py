@@ -94,7 +94,7 @@ def _pairs(m: Measured, other: Measured) -> str | None:
 
 def _frequencies(m: Measured, other: Measured) -> str | None:
     fastest, found = float(m.turning.abs().max()), float(other.turning.abs().max())
-    if fastest > 3:  # near pi, half a turn, both ways look alike
+    if fastest > 3 or not m.direction:  # near pi, half a turn, both ways look alike
         return None
     if abs(found / fastest - 1) > _APART + 4 * m.noise:
         return f"the fastest pair turns by {found:.4g} a token, and not by {fastest:.4g}"

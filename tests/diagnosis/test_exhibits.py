@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from exhibits import EXHIBITS, PLAIN, YARN_FACTOR, plain, yarn
 
-from ropelib import diagnosis
+from ropelib import diagnosis, inv_freq
 from ropelib.diagnosis import diagnose
 from ropelib.diagnosis.codes import CODES, grouped, markdown
 from ropelib.diagnosis.guards import UNMEASURED
@@ -78,6 +78,7 @@ MEASURED = {
     "positions in float16": {"since": 2049, "largest angle error": 1},
     "model.bfloat16() takes the frequencies along": {"base, about": 10_000},
     "model.half() takes the frequencies along": {"base, about": 10_000},
+    "small frequencies in float16": {"base, about": 500_000},
     "V-JEPA 2, transformers": {
         "frequency of dimension 0": 1,
         "of its partner": 10_000 ** (-1 / 32),
@@ -138,6 +139,14 @@ MEASURED = {
         "expected": 10_000 ** (-31 / 32) / 8,
     },
     "linear scaling multiplied": {"ratio": 4},
+    "multiplied by 8, against a configuration": {"ratio": 8},
+    "YaRN multiplied by 4, against a configuration": {"ratio": 4},
+    "positions doubled": {"multiplied by": 2},
+    "linear scaling by 4 multiplied": {"multiplied by": 4},
+    "degrees made of radians": {"multiplied by": math.degrees(1)},
+    "halves of k change places as they come out": {"dimensions that come out elsewhere": 64},
+    "k alone has a factor": {"factor of q": 1, "factor of k": 1.5},
+    "k alone has the factor that both should have": {"factor of q": 1, "factor of k": 1.2},
     "base lost": {"base": 10_000, "expected": 500_000},
     "half as wide as expected": {"dimensions that turn": 64, "expected": 32},
     "one frequency off": {"pair": 3, "measured": 10_000 ** (-3 / 32)},
@@ -258,6 +267,65 @@ def test_frequencies_are_not_measured_from_a_position_that_is_lost(name):
 )
 def test_who_lets_a_table_grow_is_said_where_it_is_seen(name, until):
     assert report_on(name).findings[0].sentence.endswith(until)
+
+
+def test_how_coarse_frequencies_are_is_measured():
+    def told(sentence):
+        return [
+            float(number) for number in re.findall(r"([\d.]+)% .* after (\d+) turns", sentence)[0]
+        ]
+
+    for name, base, small in (
+        ("model.half() takes the frequencies along", 10_000, 0),
+        ("small frequencies in float16", 500_000, 8),
+    ):
+        sentence, exact = report_on(name).findings[0].sentence, inv_freq(64, base)
+        error = float((exact.half() / exact - 1).abs().max())
+        assert told(sentence) == pytest.approx([100 * error, 1 / error], rel=0.05)
+        fewer = f"bits, {small} of 32 to fewer, as they are below 6.1e-05: angles"
+        assert (fewer if small else "bits: angles") in sentence and "at most" in sentence
+    slow = yarn(factor=64.0).half().double()  # two series: how exact they were, nothing tells
+    sentence = diagnose(lambda x, ids: plain(x, ids, slow)).findings[0].sentence
+    step = 2.0**-24 / float(slow[-1])
+    assert told(sentence.replace("up to ", "")) == pytest.approx([50 * step, 2 / step], rel=0.05)
+    assert "by up to" in sentence
+
+
+def test_a_frequency_beyond_half_a_turn_is_said_to_be_taken_for_more():
+    multiplied = report_on("linear scaling by 4 multiplied")
+    assert "taken for 4 rad/token" in multiplied.findings[0].sentence
+    assert f"modulo a turn, it is {4 - 2 * math.pi:.6g}." in multiplied.findings[0].sentence
+    assert multiplied.profile == "geometric with base 10000, multiplied by 4"
+    assert "modulo" not in report_on("positions doubled").findings[0].sentence
+
+
+def test_what_factors_of_q_and_k_do_to_scores_is_their_product():
+    alone, missing, more = (
+        report_on(name).findings[0].sentence
+        for name in (
+            "k alone has a factor",
+            "k alone has the factor that both should have",
+            "k alone has a factor, and none is expected",
+        )
+    )
+    assert "1 for q and by 1.5 for k: scores by 1.5. " in alone
+    assert f"scores are {1 / 1.2:.6g} times what" in missing
+    assert "expected 1 for both: scores are 1.5 times what" in more
+
+
+def test_a_shift_has_its_own_cause():
+    names = ("off by one", "three late", "a decode step one late")
+    for name in (*names, "a decode step that forgets the prompt"):
+        finding = report_on(name).findings[0]
+        assert CODES[finding.code].cause.split(", ")[0] in finding.cause
+
+
+def test_a_cause_and_a_mend_hold_for_all_that_have_the_code():
+    early = "a loop that ends"
+    assert early in CODES["slow-pairs-stand-still"].cause
+    assert "ends one pair early" in report_on("p-RoPE, one pair stands still").findings[0].sentence
+    assert "cut off" in report_on("cut off at 8").findings[0].cause
+    assert "inv_freq[0]" not in CODES["frequencies-unfilled"].fix
 
 
 def test_wrong_and_right_have_their_colors():

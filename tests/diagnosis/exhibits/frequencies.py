@@ -2,10 +2,23 @@
 
 import torch
 
-from exhibits.kit import DIM, PLAIN, exhibit, plain
+from exhibits.kit import DIM, PLAIN, exhibit, plain, yarn
 from ropelib import inv_freq
 
 PAIRS = torch.arange(0, DIM, 2).double()
+
+
+class Backward:
+    inv_freq, direction = 4 * PLAIN, -1
+
+
+def yarn_like(width):
+    """Frequencies of two series, the slow one an eighth of the other."""
+    return inv_freq(width).where(torch.arange(width // 2) < width // 4, inv_freq(width) / 8)
+
+
+def of_any_width(times, frequencies=inv_freq):
+    return lambda x, ids: plain(x, ids, times * frequencies(x.shape[-1]))
 
 
 def turning_by(frequencies, **more):
@@ -63,9 +76,58 @@ def _():
     return {"rotate": lambda x, ids: plain(x, ids, factor=0.5**0.5), "attention_factor": 0.5**0.5}
 
 
-@exhibit("more than half a turn in a step, as expected", layout="half", notes=("mixed-directions",))
+@exhibit("positions doubled", "frequencies-multiplied", layout="half", base=10_000, factor=1 / 2)
+def _():
+    return {"rotate": lambda x, ids: plain(x, 2 * ids)}
+
+
+FAST = {"direction": 1, "layout": "half"}
+SCALED = ("linearly-scaled",)
+
+
+@exhibit("linear scaling by 4 multiplied", "frequencies-multiplied", base=10_000, **FAST)
+def _():
+    return {"rotate": of_any_width(4)}
+
+
+@exhibit("degrees made of radians", "frequencies-multiplied", base=10_000, layout="half")
+def _():
+    return turning_by(torch.rad2deg(PLAIN))
+
+
+@exhibit("more than half a turn in a step, as expected", notes=SCALED, base=10_000, **FAST)
 def _():
     return turning_by(4 * PLAIN, inv_freq=4 * PLAIN)
+
+
+@exhibit("as expected, modulo a turn", notes=SCALED, base=10_000, **FAST)
+def _():
+    return turning_by(4 * PLAIN, inv_freq=torch.cat((4 * PLAIN[:1] - 2 * torch.pi, 4 * PLAIN[1:])))
+
+
+@exhibit("multiplied by 8, against a configuration", "factor-not-as-expected", **FAST)
+def _():
+    return {"rotate": of_any_width(8), "inv_freq": PLAIN}
+
+
+@exhibit("YaRN multiplied by 4, against a configuration", "factor-not-as-expected", layout="half")
+def _():
+    return turning_by(4 * yarn(), inv_freq=yarn())
+
+
+@exhibit("YaRN by 4, at any width", layout="half", notes=("mixed-directions", "not-geometric"))
+def _():
+    return {"rotate": of_any_width(4, yarn_like)}
+
+
+@exhibit("the slowest pair first, more than half a turn", notes=("slowest-pairs-first",))
+def _():
+    return turning_by(4 * PLAIN.flip(0))
+
+
+@exhibit("more than half a turn, clockwise, as expected", notes=("clockwise",), direction=-1)
+def _():
+    return turning_by(-4 * PLAIN, expected=Backward())
 
 
 @exhibit("the slowest pair first", layout="half", notes=("slowest-pairs-first",))

@@ -250,6 +250,11 @@ def _():
     return {"rotate": rotate}
 
 
+@exhibit("cut off at 8", "not-linear")
+def _():
+    return {"rotate": lambda x, ids: plain(x.clamp(-8, 8), ids)}
+
+
 @exhibit("normalized inside", "not-linear")
 def _():
     return {"rotate": lambda x, ids: plain(torch.nn.functional.rms_norm(x, (DIM,)), ids)}

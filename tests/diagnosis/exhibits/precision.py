@@ -58,6 +58,12 @@ def _():
     return {"rotate": from_tables(apply, llama_tables().half())}
 
 
+@exhibit("small frequencies in float16", "frequencies-in-float16", layout="half")
+def _():
+    frequencies = inv_freq(DIM, 500_000.0).half().double()  # below 6.1e-5 it has fewer bits
+    return {"rotate": lambda x, ids: plain(x, ids, frequencies)}
+
+
 @exhibit("frequencies in TF32", "frequencies-in-tf32")
 def _():
     # float16 holds larger frequencies as exactly.

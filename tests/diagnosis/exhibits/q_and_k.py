@@ -38,7 +38,7 @@ def _():
     return {"rotate": (rotate, rotate), "max_position": 256}
 
 
-@exhibit("dimensions of q alone change places", "q-and-k-layouts-differ")
+@exhibit("dimensions of q alone change places", "q-and-k-orders-differ", layout="interleaved")
 def _():
     def moved(x, ids):
         x = plain(x, ids, layout="interleaved")
@@ -93,6 +93,49 @@ def _():
     return {
         "rotate": (lambda x, ids: joined(x, ids, (0, 1)), lambda x, ids: joined(x, ids, (1, 0)))
     }
+
+
+@exhibit("halves of k change places as they come out", "q-and-k-orders-differ", layout="half")
+def _():
+    return {"rotate": (plain, lambda x, ids: plain(x, ids).roll(DIM // 2, -1))}
+
+
+def by(factor):
+    return lambda x, ids: plain(x, ids, factor=factor)
+
+
+@exhibit("k alone has a factor", notes=("q-and-k-factors-differ",))
+def _():
+    return {"rotate": (plain, by(1.5))}
+
+
+@exhibit("two factors whose product is expected", notes=("q-and-k-factors-differ",))
+def _():
+    return {"rotate": (plain, by(1.44)), "attention_factor": 1.2}
+
+
+@exhibit("two factors whose product is that of other code", notes=("q-and-k-factors-differ",))
+def _():
+    return {"rotate": (by(1.44), plain), "expected": by(1.2)}
+
+
+@exhibit("k alone has the factor that both should have", "attention-factor-missing")
+def _():
+    return {"rotate": (plain, by(1.2)), "attention_factor": 1.2}
+
+
+@exhibit("k alone has a factor, and none is expected", "attention-factor-not-as-expected")
+def _():
+    return {"rotate": (plain, by(1.5)), "attention_factor": 1.0}
+
+
+def twice(x, ids):
+    return plain(plain(x, ids), ids)
+
+
+@exhibit("q and k both rotated twice", "frequencies-multiplied", layout="half", base=10_000)
+def _():
+    return {"rotate": (twice, twice)}
 
 
 def slow_still(x, ids):
