@@ -224,7 +224,7 @@ def _own_width(rotation: object) -> int:
 
 def _measured_right(probe: Probe, max_position: int) -> Measured:
     """Measure what another rotation is compared with, if it is one."""
-    report = _examine([probe], None, max_position, Expectation())
+    report = _examine([probe], None, max_position, Expectation(still_axes=True))
     if not report.ok:
         raise ValueError(
             f"expected must be right itself to be compared with, got {report.codes[0]}: "

@@ -13,13 +13,14 @@ from ropelib.diagnosis.call_decides import (
 from ropelib.diagnosis.fit import is_round
 from ropelib.diagnosis.measured import Measured
 from ropelib.diagnosis.miswritten import miswritten, sines_shifted
+from ropelib.diagnosis.origins import origin, shifted
 from ropelib.diagnosis.paths import not_repeated, stays_grown
 from ropelib.diagnosis.precision import coarse_frequencies, lost_precision
 from ropelib.diagnosis.probes import follows_gaps, heads_beside, keeps_by_length
 from ropelib.diagnosis.report import PAIRS_OF, Finding, wrong
 from ropelib.diagnosis.resting import rest_is_not_kept
 from ropelib.diagnosis.series import beyond_sense, counted_late, multiplied, unfilled
-from ropelib.diagnosis.several_axes import axes_disagree, axes_summed, axis_ignored, origin
+from ropelib.diagnosis.several_axes import axes_disagree, axes_summed, axis_ignored
 from ropelib.diagnosis.tensors import SAME, gap, random, spread, wrap
 
 
@@ -214,37 +215,9 @@ def _position_0_lost(m: Measured) -> Finding | None:
 
 
 def _shifted(m: Measured) -> Finding | None:
-    start, speeds = m.start[: m.num_pairs], m.speeds[: m.num_pairs]
-    if start.abs().max() < 1e-4 or origin(m) is not None:
+    if m.start.abs().max() < 1e-4 or origin(m) is not None:
         return None
-    if finding := _position_0_lost(m):
-        return finding
-    # The slowest pair tells a shift without ambiguity, each faster one more exactly.
-    shift = 0.0
-    for pair in speeds.abs().argsort().tolist():
-        speed = float(speeds[pair])
-        if speed:
-            shift += float(wrap(start[pair] - shift * speed)) / speed
-    if wrap(start - shift * speeds).abs().max() > 1e-2:
-        return wrong(
-            "turned-at-position-0",
-            "Position 0 is not left alone, and no shift of positions explains it.",
-            "an offset added to the angles",
-            largest_angle_at_position_0=float(start.abs().max()),
-        )
-    code = "off-by-one" if abs(abs(shift) - 1) < 1e-3 else "positions-shifted"
-    cause = "an offset added twice, or one of another sequence"
-    if code == "off-by-one":
-        cause = "positions counted from 1, or the length after the new token taken as its position"
-    return wrong(
-        code,
-        f"Position 0 is turned as position {shift:.6g} should be, and so on: every position is "
-        f"shifted by {shift:+.6g}. Scores of this rotation with itself are right; keys cached by "
-        "any other code, and a k or a decode step that is not shifted, do not fit.",
-        cause,
-        since=0,
-        shift=shift,
-    )
+    return _position_0_lost(m) or shifted(m)
 
 
 def _scaled(m: Measured) -> Finding | None:
@@ -394,6 +367,7 @@ CAUSES = [
     _scaled_far_away,
     rest_is_not_kept,
     axis_ignored,
+    axes_summed,  # before drift: a number of many rows, times a frequency, errs in float32
     beyond_sense,
     unfilled,
     counted_late,
@@ -402,7 +376,6 @@ CAUSES = [
     coarse_frequencies,
     _inverted_ramp,
     _not_relative,
-    axes_summed,
     axes_disagree,
     multiplied,
 ]

@@ -100,13 +100,13 @@ COMPARED = {
     ),
     "width-not-as-expected": (
         "More or fewer pairs turn than expected.",
-        "partial_rotary_factor lost, or applied twice",
-        "Set rotary_dim from the configuration, once.",
+        "partial_rotary_factor lost, or applied twice; a layer without positions rotated",
+        "Set rotary_dim from the configuration, once, and leave NoPE layers alone.",
     ),
     "factor-not-as-expected": (
-        "All frequencies are off by one factor.",
-        "linear scaling left out, applied twice, or multiplied",
-        "Divide frequencies by the factor, once.",
+        "All frequencies, or those of an axis, are off by one factor.",
+        "linear scaling left out, applied twice, or multiplied; an axis in other steps",
+        "Divide frequencies by the factor, once; scale positions of an axis as the model does.",
     ),
     "scaling-missing": (
         "Frequencies are the unscaled ones.",
@@ -124,7 +124,7 @@ COMPARED = {
         "Hand on each of these keys.",
     ),
     "base-not-as-expected": (
-        "The base is another one.",
+        "The base, or that of an axis, is another one.",
         "rope_theta lost, so that a default is used",
         "Hand rope_theta on; transformers 5 has it in rope_parameters.",
     ),

@@ -226,8 +226,8 @@ WRONG = {
         "Let the first token be 0.",
     ),
     "positions-shifted": (
-        "Every position is shifted by the same number.",
-        "an offset added twice, or one of another sequence",
+        "All positions of a call, or of an axis, are shifted by one number.",
+        "an offset added twice, one of another sequence, or one that counts the new tokens",
         "Let the first token be 0.",
     ),
     "turned-at-position-0": (

@@ -21,6 +21,7 @@ from ropelib.diagnosis.at_length import (
     not_reached,
 )
 from ropelib.diagnosis.causes import inverted_blend, last_pair_still
+from ropelib.diagnosis.expected_frequencies import axes_off, exponents_off
 from ropelib.diagnosis.fit import Fit
 from ropelib.diagnosis.measured import Measured
 from ropelib.diagnosis.report import Finding, wrong
@@ -53,6 +54,7 @@ class Expectation:
     other: Measured | None = None
     axis_of_pairs: tuple[int, ...] | None = None
     at_length: Meant | None = None
+    still_axes: bool = False  # whether axes that turn nothing are what is meant
 
     @classmethod
     def of(
@@ -185,6 +187,15 @@ class Expectation:
         if still and (measured[: m.num_pairs] / expected[:-1] - 1).abs().max() < 1e-4:
             return last_pair_still(m.num_pairs, float(measured[m.num_pairs - 1]))
         turn, meant = (int((t != 0).sum()) for t in (measured, expected))  # others rest
+        if not meant:
+            return wrong(
+                "width-not-as-expected",
+                f"{turn} pairs rotate, and none is meant to.",
+                "rotation in a layer without positions (NoPE): no_rope_layers, or the types of "
+                "layers, not read",
+                dimensions_that_turn=2 * turn,
+                expected=0,
+            )
         if turn != meant and (
             (expected[len(measured) :] != 0).any() | (measured[len(expected) :] != 0).any()
         ):
@@ -248,14 +259,15 @@ class Expectation:
             if (fit.jump or 1) > 1.01 and (finding := self._of_scaling(m, fit, evidence)):
                 return finding
             if m.fit.is_geometric and fit.is_geometric and abs(m.fit.base / fit.base - 1) > 1e-4:
-                return _of_exponents(m, fit.base) or wrong(
+                return exponents_off(m, fit.base) or wrong(
                     "base-not-as-expected",
                     f"The base is {m.fit.base:.6g}, expected {fit.base:.6g}.",
                     "rope_theta lost on the way from the configuration, so that a default is used",
                     base=m.fit.base,
                     expected=fit.base,
                 )
-        return Finding(
+        meant = self.axis_of_pairs or (self.other and self.other.axes and self.other.axes.of_pairs)
+        return axes_off(m, measured, expected, meant) or Finding(
             "frequencies-not-as-expected",
             "wrong",
             "Frequencies are not the expected ones.",
@@ -305,12 +317,16 @@ class Expectation:
             "attention-factor-missing" if missing else "attention-factor-not-as-expected",
             f"cos and sin are multiplied by {scale:.6g}, expected {self.attention_factor:.6g}: "
             f"scores are {(scale / self.attention_factor) ** 2:.6g} times what they should be.",
-            "only the frequencies of YaRN taken over, without its factor",
+            "only the frequencies of YaRN taken over, without its factor"
+            if missing
+            else "mscale read as something else, or the factor applied twice",
             attention_factor=scale,
             expected=self.attention_factor,
         )
 
     def _means_no_more_axes(self, m: Measured) -> bool:
+        if self.still_axes:
+            return True
         if self.axis_of_pairs is not None:
             return not set(self.axis_of_pairs) & set(m.axes.still)
         return self.other is not None and self.other.axes.still == m.axes.still
@@ -355,29 +371,6 @@ def is_a_rotation(expected: object) -> bool:
         return len(expected) == 2 and all(map(callable, expected))
     described = all(hasattr(expected, name) for name in ("inv_freq", "layout"))
     return callable(expected) and not described and not hasattr(expected, "to_dict")
-
-
-def _of_exponents(m: Measured, base: float) -> Finding | None:
-    """Return the finding that the base is right and its exponents count something else."""
-    measured = math.log(m.fit.base) / math.log(base)
-    rotary, count = 2 * m.pairing.width, m.pairing.width
-    reasons = {  # what exponents are times those that are expected, and how that comes about
-        "i / d in place of 2i / d": 1 / 2,
-        "2i / (d / 2) in place of 2i / d: d is the number of pairs": 2,
-        f"2i / {m.head_dim}, of the whole head, in place of 2i / {rotary}": rotary / m.head_dim,
-        "i / (d/2 - 1), a linspace that reaches its end": count / max(1, count - 1),
-    }
-    for reason, times in reasons.items():
-        if times != 1 and abs(measured / times - 1) < 1e-4:
-            return wrong(
-                "exponents-not-as-expected",
-                f"The base is the expected one, {base:.6g}, and its exponents are {times:.6g} "
-                f"times the expected ones, so that the base seems to be {m.fit.base:.6g}.",
-                reason,
-                exponents_times=measured,
-                base=m.fit.base,
-            )
-    return None
 
 
 def _described(expected: object) -> object:

@@ -11,9 +11,10 @@ from ropelib.diagnosis.fit import is_round
 from ropelib.diagnosis.grouped import refused_groups
 from ropelib.diagnosis.inputs import no_gradient, refused_strides
 from ropelib.diagnosis.measured import Measured, speeds_of
+from ropelib.diagnosis.origins import centered
 from ropelib.diagnosis.probes import CallError, rising_gaps
 from ropelib.diagnosis.report import Finding, note
-from ropelib.diagnosis.several_axes import centered, sections
+from ropelib.diagnosis.several_axes import sections
 from ropelib.diagnosis.tensors import random
 
 

@@ -57,8 +57,11 @@ def number_of_axes(axes: object) -> int:
     """Return how many axes are meant by the argument: their number, or the axis of each pair."""
     if isinstance(axes, (Sequence, Tensor)) and not isinstance(axes, str):
         each = [int(checks.integer("axes", axis, 0, _MOST_AXES - 1)) for axis in _listed(axes)]
-        if len(set(each)) < 2:
-            raise ValueError(f"axes must name an axis for each pair, two at least, got {each}")
+        if not any(each):  # axis 1 alone may turn; of axis 0 alone nobody knows how many there are
+            raise ValueError(
+                "axes must name an axis for each pair, of two axes at least, or be their number, "
+                f"with expected= where axis 0 alone turns, got {each}"
+            )
         return max(each) + 1
     return checks.integer("axes", axes, 2, _MOST_AXES)
 
@@ -93,7 +96,11 @@ def text_of(rotate: Rotate, count: int, width: int, device: object) -> Rotate:
 
     def text(x: Tensor, position_ids: Tensor, **options) -> Tensor:
         rows = position_ids.expand(len(x), -1)
-        return call(x, rows.repeat(count, 1, 1), **options)  # memory that may be written into
+        places = rows.repeat(count, 1, 1)  # memory that may be written into
+        rotated = call(x, places, **options)
+        if bool((places != rows).any()):  # the probe looks at what it handed over itself
+            position_ids += 1
+        return rotated
 
     def along(axis: int) -> Rotate:
         def moved(x: Tensor, position_ids: Tensor) -> Tensor:
@@ -248,49 +255,18 @@ def axes_summed(m) -> Finding | None:
     if m.axes is None or m.axes.of_pairs is not None or m.num_pairs < 4:
         return None
     slowest = m.axes.speeds[:, -1]
-    if not float(slowest[-1]):
+    if not bool(slowest.all()):
         return None
-    ratios = slowest / slowest[-1]  # fast pairs may make more than half a turn in one step
-    if bool(wrap(m.axes.speeds - ratios[:, None] * m.axes.speeds[-1]).abs().max() > _ANGLE_ERROR):
+    least = int(slowest.abs().argmin())
+    ratios = slowest / slowest[least]  # fast pairs may make more than half a turn in one step
+    one = ratios[:, None] * m.axes.speeds[least]
+    if bool(wrap(m.axes.speeds - one).abs().max() > _ANGLE_ERROR):
         return None
     weights = " + ".join(f"{float(w):.4g} * axis {axis}" for axis, w in enumerate(ratios))
     return wrong(
         "axes-summed",
         f"All pairs follow one sum of the axes, {weights}: places of one sum cannot be told apart.",
         "the number of a patch, row * width + column, in place of its row and its column",
-    )
-
-
-def origin(m) -> list[float] | None:
-    """Return where each axis has its origin, if all that turn have one beyond the first place.
-
-    That is how coordinates from -1 to 1 begin: position 0 is turned as one before the origin.
-    """
-    if m.axes is None or m.axes.of_pairs is None:
-        return None
-    of_pairs, origins = torch.tensor(m.axes.of_pairs), []
-    for axis in of_pairs.unique().tolist():
-        own = of_pairs == axis
-        start, speeds = (t[: m.num_pairs][own] for t in (m.start, m.speeds))
-        shift = 0.0  # the slowest pair tells it without ambiguity, each faster one more exactly
-        for pair in speeds.abs().argsort().tolist():
-            if float(speeds[pair]):
-                shift += float(wrap(start[pair] - shift * speeds[pair]) / speeds[pair])
-        if shift > -1.5 or wrap(start - shift * speeds).abs().max() > 1e-2:
-            return None
-        origins.append(-shift)
-    return origins
-
-
-def centered(m) -> Finding | None:
-    """Say where places are counted from."""
-    if float(m.start.abs().max()) < 1e-4 or (origins := origin(m)) is None:
-        return None
-    return note(
-        "centered",
-        "Places are counted from the middle of an image, or from another origin: along its axes "
-        f"it lies at {', '.join(f'{each:.6g}' for each in origins)}. Scores of q and k that are "
-        "both turned so depend on distances alone.",
     )
 
 

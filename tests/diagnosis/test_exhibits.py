@@ -111,6 +111,33 @@ MEASURED = {
     "nothing rotated": {"largest change": 0},
     "off by one": {"since": 0, "shift": 1},
     "three late": {"since": 0, "shift": 3},
+    "late by the tokens of the call (mlx-lm 1097)": {
+        "since": 0,
+        "shift with 9 tokens": 9,
+        "shift with 27 tokens": 27,
+    },
+    "an offset read after the new tokens but one": {
+        "shift with 9 tokens": 8,
+        "shift with 10 tokens": 9,
+    },
+    "columns counted from 1 (vmlx-swift 225)": {"since": 0, "shift of axis 2": 1},
+    "rows three late, columns five": {"shift of axis 1": 3, "shift of axis 2": 5},
+    "frames counted twice (CogVideo 538)": {"ratio of axis 0": 2},
+    "frames eight times as fast": {"ratio of axis 0": 8},
+    "theta lost on all axes (diffusers 10115)": {
+        f"{what} of axis {axis}": base
+        for what, base in (("base", 10_000), ("expected", 2000))
+        for axis in range(3)
+    },
+    "theta lost on the axis of columns": {
+        "base of axis 2": 10_000,
+        "expected of axis 2": 500_000,
+    },
+    "a layer without positions is rotated (transformers 43756)": {
+        "dimensions that turn": 64,
+        "expected": 0,
+    },
+    "exponents of a head of 96 (transformers 32495)": {"exponents times": 64 / 96},
     "half a token late": {"since": 0, "shift": 0.5},
     "half a radian added to every angle": {"largest angle at position 0": 0.5},
     "the square of the position": {"since": 1},

@@ -6,6 +6,7 @@ import pytest
 import torch
 from exhibits import PLAIN, plain
 
+from ropelib import inv_freq
 from ropelib.checks import LAYOUTS
 from ropelib.config import RopeConfig
 from ropelib.diagnosis import diagnose
@@ -67,6 +68,28 @@ def test_what_says_nothing_of_a_rotation_is_no_expectation(expected):
 def test_what_is_no_configuration_is_refused(expected):
     with pytest.raises(ValueError, match=r"config must be a file|not seem to rotate"):
         diagnose(plain, expected=expected)
+
+
+def test_each_code_on_a_factor_has_its_cause():
+    missing = diagnose(plain, attention_factor=1.5).findings[0]
+    twice = diagnose(
+        lambda x, ids: plain(x, ids, factor=1.5**2), inv_freq=PLAIN, attention_factor=1.5
+    ).findings[0]
+    assert (missing.code, twice.code) == (
+        "attention-factor-missing",
+        "attention-factor-not-as-expected",
+    )
+    assert missing.cause == "only the frequencies of YaRN taken over, without its factor"
+    assert twice.cause == "mscale read as something else, or the factor applied twice"
+
+
+@pytest.mark.parametrize("base", [1e6, 5e5])
+def test_a_round_base_is_a_base_and_no_other_width(base):
+    # 1e6 ** (64 / 96) is 1e4: a default in place of it, rather than exponents of another width.
+    report = diagnose(plain, inv_freq=inv_freq(64, base))
+    assert report.codes == ("base-not-as-expected",)
+    wider = diagnose(lambda x, ids: plain(x, ids, inv_freq(160)[:32]), inv_freq=PLAIN)
+    assert "2i / 160 in place of 2i / 64" in wider.findings[0].cause
 
 
 def test_pairs_that_stand_still_may_be_expected():

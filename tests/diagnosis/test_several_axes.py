@@ -109,7 +109,11 @@ def test_the_command_line_takes_the_number_of_axes(tmp_path, monkeypatch, capsys
         (1, ValueError, "axes must be at least 2, got 1"),
         (9, ValueError, "axes must be at most 8, got 9"),
         ("two", TypeError, "axes must be an integer, got 'two'"),
-        ([0, 0, 0], ValueError, r"axes must name an axis for each pair, two at least, got \[0, 0"),
+        (
+            [0, 0, 0],
+            ValueError,
+            r"axes must name an axis for each pair, of two axes at least, .*, got \[0, 0",
+        ),
         ([0, 1.5], TypeError, "axes must be an integer, got 1.5"),
     ],
 )
@@ -126,6 +130,32 @@ def test_what_text_shows_is_found_first():
     frequencies = inv_freq(64, 5e5)
     lost = diagnose(of(IN_BLOCKS), axes=IN_BLOCKS, inv_freq=frequencies, **SHORT)
     assert lost.codes == ("base-not-as-expected",)
+
+
+def test_a_shift_is_told_axis_by_axis():
+    def late(*by):
+        def rotate(x, ids):
+            return HEIGHT_AND_WIDTH(x, ids + torch.tensor(by).view(-1, *[1] * (ids.dim() - 1)))
+
+        return diagnose(rotate, axes=2, **SHORT)
+
+    each = late(3, -1).findings[0]
+    assert "shifted by +3 along axis 0, by -1 along axis 1." in each.sentence
+    assert (
+        late(1, 0).findings[0].sentence.startswith("Every position is shifted by +1 along axis 0.")
+    )
+    assert "Position 0 is turned as position 2 should be" in late(2, 2).findings[0].sentence
+    film = late(0, -5)  # no middle of 64 places, so that it may be a bug
+    assert film.codes == ("positions-shifted",)
+    assert "centered" in late(0, -31.5).codes
+    assert "at 20, 5." in next(f for f in late(-20, -5).findings if f.code == "centered").sentence
+
+
+def test_what_is_said_of_an_axis_alone():
+    alone = diagnose(of([1] * 32), axes=2, expected=of([0] * 32), **SHORT)
+    assert alone.codes == ("axis-ignored",)
+    report = diagnose(of([0, 1] * 16), axes=[1] * 32, **SHORT)
+    assert report.codes == ("axes-in-turn",)
 
 
 def test_an_order_is_told_in_words():

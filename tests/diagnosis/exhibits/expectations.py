@@ -55,6 +55,20 @@ def _():
     return {"rotate": plain, "inv_freq": PLAIN[:16]}
 
 
+@exhibit("a layer without positions is rotated (transformers 43756)", "width-not-as-expected")
+def _():
+    return {"rotate": plain, "inv_freq": torch.zeros(DIM // 2)}
+
+
+@exhibit("YaRN's factor applied twice (sglang 33558)", "attention-factor-not-as-expected")
+def _():
+    return {
+        "rotate": lambda x, ids: plain(x, ids, yarn(), factor=YARN_FACTOR**2),
+        "inv_freq": yarn(),
+        "attention_factor": YARN_FACTOR,
+    }
+
+
 @exhibit("one frequency off", "frequencies-not-as-expected")
 def _():
     return {"rotate": plain, "inv_freq": PLAIN * (1 + 0.001 * (torch.arange(DIM // 2) == 3))}
@@ -89,6 +103,7 @@ EXPONENTS = {
     "exponents i / d (LeetCUDA 290)": inv_freq(DIM, 100.0),
     "exponents 2i over the number of pairs": inv_freq(DIM, 1e8),
     "exponents of the whole head": PLAIN[:8],
+    "exponents of a head of 96 (transformers 32495)": inv_freq(96)[: DIM // 2],
     "exponents by linspace": 10_000.0 ** -torch.linspace(0, 1, DIM // 2, dtype=torch.float64),
 }
 

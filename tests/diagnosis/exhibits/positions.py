@@ -23,6 +23,19 @@ def _():
     return {"rotate": lambda x, ids: plain(x, ids.double() + 0.5)}
 
 
+@exhibit("late by the tokens of the call (mlx-lm 1097)", "positions-shifted", layout="half")
+def _():
+    return {"rotate": lambda x, ids: plain(x, ids + x.shape[2])}
+
+
+@exhibit("an offset read after the new tokens but one", "positions-shifted", layout="half")
+def _():
+    def rotate(x, offset):
+        return plain(x, offset + x.shape[-2] - 1 + torch.arange(x.shape[-2]))
+
+    return {"rotate": rotate}
+
+
 @exhibit("half a radian added to every angle", "turned-at-position-0", layout="half")
 def _():
     return {"rotate": lambda x, ids: turn(x, ids[..., None] * PLAIN + 0.5, "half")}

@@ -285,6 +285,38 @@ def _():
     return {"rotate": rotate, "axes": 2, "expected": rotate}
 
 
+def pixels(count, places=32, largest=256):
+    """Frequencies up to `largest` half turns over coordinates from -1 to 1, most beyond pi."""
+    speeds = torch.linspace(1, largest / 2, 32 // count).double() * torch.pi
+    angles = torch.linspace(-1, 1, places).double()[:, None] * speeds
+
+    def rotate(x, ids):
+        each = ids if count > 1 else ids[None]
+        return turn(x, torch.cat([angles[row] for row in each], dim=-1), "interleaved")
+
+    return rotate
+
+
+PIXELS = ("several-axes", "centered", "mixed-directions", "not-geometric")
+
+
+@exhibit("pixels of an image (rotary-embedding-torch's README)", notes=PIXELS, positions=32)
+def _():
+    return {"rotate": pixels(2), "axes": 2, "max_position": 32}
+
+
+@exhibit("pixels of a line", notes=("centered", "not-geometric", "few-positions"), positions=31)
+def _():
+    return {"rotate": pixels(1, 31, 10), "max_position": 31}
+
+
+@exhibit(
+    "pixels of a line, a table", notes=("centered", "table-ends", "not-geometric"), positions=32
+)
+def _():
+    return {"rotate": pixels(1, 63, 10)}
+
+
 @exhibit("q alone has centered coordinates", "positions-shifted", layout="half")
 def _():
     return {"rotate": (axial(0.05, -6.5), axial(0.05)), "axes": 2}

@@ -3,7 +3,7 @@
 import torch
 
 from exhibits.kit import DIM, PLAIN, exhibit, modeling, turn
-from ropelib import apply_rotary
+from ropelib import apply_rotary, inv_freq
 from ropelib.axes import axial_cos_sin, axial_inv_freq, axis_of_pairs
 from ropelib.diagnosis import from_tables
 
@@ -11,6 +11,8 @@ AXIAL = axial_inv_freq(DIM, 2)
 IN_BLOCKS = axis_of_pairs([8, 12, 12], order="chunked")  # of time, height, width
 IN_TURN = axis_of_pairs([12, 10, 10], order="interleaved")
 ROWS_FIRST = [0] * 16 + [1] * 16
+FILM = [0] * 8 + [1] * 12 + [2] * 12
+FILM_SPEEDS = torch.cat([inv_freq(2 * FILM.count(axis)) for axis in range(3)])
 
 
 def of(of_pairs, frequencies=PLAIN, layout="half"):
@@ -96,6 +98,30 @@ def _():
     return {"rotate": of([1] * 16 + [2] * 16, AXIAL), "axes": [1] * 16 + [2] * 16}
 
 
+@exhibit("columns alone turn, as its pairs say", layout="half", notes=("several-axes",))
+def _():
+    return {"rotate": of([1] * 32), "axes": [1] * 32}
+
+
+@exhibit("rows alone turn, as in the other code", layout="half", notes=("several-axes",))
+def _():
+    return {"rotate": of([0] * 32), "axes": 2, "expected": of([0] * 32)}
+
+
+def late(*by):
+    """Make a film's rotation whose axes are counted from other numbers than 0."""
+
+    def rotate(x, ids):
+        return of(FILM, FILM_SPEEDS)(x, ids + torch.tensor(by).view(-1, *[1] * (ids.dim() - 1)))
+
+    return rotate
+
+
+@exhibit("columns from the middle of a film", layout="half", notes=("several-axes", "centered"))
+def _():
+    return {"rotate": late(0, -7.5, -7.5), "axes": 3, "expected": late(0, -7.5, -7.5)}
+
+
 # Wrong alone
 
 
@@ -113,6 +139,36 @@ def _():
 @exhibit("patches by their number", "axes-summed", layout="half")
 def _():
     return {"rotate": lambda x, ids: of([0] * 32)(x, 24 * ids[:1] + ids[1:]), "axes": 2}
+
+
+@exhibit("patches by their number, 96 in a row (OpenLTM 10)", "axes-summed", layout="half")
+def _():
+    return {"rotate": lambda x, ids: of([0] * 32)(x, 96 * ids[:1] + ids[1:]), "axes": 2}
+
+
+@exhibit("patches by their number, 256 in a column", "axes-summed", layout="half")
+def _():
+    return {"rotate": lambda x, ids: of([0] * 32)(x, (ids[:1] + 256 * ids[1:]).float()), "axes": 2}
+
+
+@exhibit("places written into (vllm 54519)", "position-ids-overwritten", layout="half")
+def _():
+    def rotate(x, ids):
+        rotated = of(IN_BLOCKS)(x, ids)
+        ids += 1
+        return rotated
+
+    return {"rotate": rotate, "axes": 3}
+
+
+@exhibit("columns counted from 1 (vmlx-swift 225)", "off-by-one", layout="half")
+def _():
+    return {"rotate": late(0, 0, 1), "axes": 3}
+
+
+@exhibit("rows three late, columns five", "positions-shifted", layout="half")
+def _():
+    return {"rotate": late(0, 3, 5), "axes": 3}
 
 
 @exhibit("height times width", "not-relative", layout="half")
@@ -155,6 +211,35 @@ def _():
 @exhibit("turns where axes have blocks (mlx-vlm 576)", "axes-in-turn", layout="half")
 def _():
     return {"rotate": of(IN_TURN), "axes": IN_BLOCKS, "inv_freq": PLAIN}
+
+
+def film(times=(1, 1, 1), bases=(1e4, 1e4, 1e4)):
+    series = [
+        inv_freq(2 * FILM.count(axis), base) * factor
+        for axis, (factor, base) in enumerate(zip(times, bases, strict=True))
+    ]
+    return of(FILM, torch.cat(series))
+
+
+@exhibit("frames counted twice (CogVideo 538)", "factor-not-as-expected", layout="half")
+def _():
+    return {"rotate": film(), "axes": 3, "expected": film((0.5, 1, 1))}
+
+
+@exhibit("frames eight times as fast", "factor-not-as-expected", layout="half")
+def _():
+    return {"rotate": film((8, 1, 1)), "axes": 3, "expected": film()}
+
+
+@exhibit("theta lost on all axes (diffusers 10115)", "base-not-as-expected", layout="half")
+def _():
+    return {"rotate": film(), "axes": 3, "expected": film(bases=(2e3, 2e3, 2e3))}
+
+
+@exhibit("theta lost on the axis of columns", "base-not-as-expected", layout="half")
+def _():
+    alone = inv_freq(DIM, 5e5).where(torch.tensor(IN_TURN) == 2, PLAIN)
+    return {"rotate": of(IN_TURN), "axes": 3, "expected": of(IN_TURN, alone)}
 
 
 @exhibit("sections in another order", "sections-not-as-expected", layout="half")

@@ -1,0 +1,137 @@
+"""What an expectation shows of frequencies: other exponents, or some axes that are off."""
+
+import math
+
+import torch
+from torch import Tensor
+
+from ropelib.diagnosis.fit import Fit, is_round
+from ropelib.diagnosis.report import Finding, wrong
+from ropelib.diagnosis.tensors import wrap
+
+_SAME = 1e-4  # relative
+
+
+def exponents_off(m, base: float) -> Finding | None:
+    """Return the finding that the base is right and its exponents count something else."""
+    measured = math.log(m.fit.base) / math.log(base)
+    rotary, count = 2 * m.pairing.width, m.pairing.width
+    reasons = {  # what exponents are times those that are expected, and how that comes about
+        "i / d in place of 2i / d": 1 / 2,
+        "2i / (d / 2) in place of 2i / d: d is the number of pairs": 2,
+        f"2i / {m.head_dim}, of the whole head, in place of 2i / {rotary}": rotary / m.head_dim,
+        "i / (d/2 - 1), a linspace that reaches its end": count / max(1, count - 1),
+    }
+    width = round(rotary / measured)
+    if width % 8 == 0 and not is_round(m.fit.base):  # a round one is rather the base itself
+        of_model = "of another model, or hidden_size // num_heads"
+        reasons[f"2i / {width} in place of 2i / {rotary}: the width {of_model}"] = rotary / width
+    for reason, times in reasons.items():
+        if times != 1 and abs(measured / times - 1) < 1e-4:
+            return wrong(
+                "exponents-not-as-expected",
+                f"The base is the expected one, {base:.6g}, and its exponents are {times:.6g} "
+                f"times the expected ones, so that the base seems to be {m.fit.base:.6g}.",
+                reason,
+                exponents_times=measured,
+                base=m.fit.base,
+            )
+    return None
+
+
+def axes_off(
+    m, measured: Tensor, expected: Tensor, meant: tuple[int, ...] | None
+) -> Finding | None:
+    """Explain frequencies by a factor of some axes, or by their base.
+
+    Args:
+        m: the rotation as it was measured.
+        measured: frequencies of all pairs, 0 where one stands still.
+        expected: those that are expected, as many.
+        meant: the axis that is expected of each pair, if that is known.
+    """
+    if m.axes is None or (of_pairs := m.axes.of_pairs) is None or meant not in (None, of_pairs):
+        return None
+    slots, axes = measured.nonzero().flatten(), torch.tensor(of_pairs)
+    if not torch.equal(slots, expected.nonzero().flatten()):
+        return None
+    parts = {axis: slots[axes == axis] for axis in axes.unique().tolist()}
+    tolerance = _SAME + 4 * m.noise
+    off = {
+        axis: own
+        for axis, own in parts.items()
+        if not _are_times(measured[own], expected[own], 1.0, tolerance)
+    }
+    if not off:  # by less than that
+        return None
+    return _by_factors(measured, expected, off, tolerance) or _by_bases(
+        measured, expected, off, tolerance
+    )
+
+
+def _are_times(measured: Tensor, expected: Tensor, ratio: float, tolerance: float) -> bool:
+    """Say whether frequencies are so many times the expected ones, but for whole turns."""
+    apart = wrap(measured - ratio * expected).abs()
+    return bool((apart <= tolerance * (ratio * expected).abs()).all())
+
+
+def _by_factors(
+    measured: Tensor, expected: Tensor, off: dict[int, Tensor], tolerance: float
+) -> Finding | None:
+    ratios = {}
+    for axis, own in off.items():
+        slowest = own[expected[own].abs().argmin()]
+        ratio = ratios[axis] = float(measured[slowest] / expected[slowest])
+        if ratio <= 0 or not _are_times(measured[own], expected[own], ratio, tolerance):
+            return None
+    times = _listed([f"{ratio:.6g}" for ratio in ratios.values()])
+    return wrong(
+        "factor-not-as-expected",
+        f"Frequencies of {_axes(off)} are {times} times what is expected.",
+        "positions of one axis counted in other steps, as frames are by their rate or the size of "
+        "a patch; or a scaling left out, applied twice, or multiplied instead of divided",
+        **{f"ratio_of_axis_{axis}": ratio for axis, ratio in ratios.items()},
+    )
+
+
+def _by_bases(
+    measured: Tensor, expected: Tensor, off: dict[int, Tensor], tolerance: float
+) -> Finding | None:
+    bases = {}
+    for axis, own in off.items():
+        # Each axis with a series of its own, or all with one, dealt out among them.
+        fits = []
+        for width, slots in ((len(own), None), (len(expected), own.tolist())):
+            one, other = (
+                Fit.of(each[own], width, tolerance, slots) for each in (measured, expected)
+            )
+            if one.is_geometric and other.is_geometric and abs(other.factor - 1) < tolerance:
+                fits.append((one, other))
+        if not fits:
+            return None
+        found, meant = max(fits, key=lambda fit: is_round(fit[1].base))
+        if abs(found.factor / meant.factor - 1) > tolerance:
+            return None
+        bases[axis] = found.base, meant.base
+    if len({f"{one:.6g} {other:.6g}" for one, other in bases.values()}) == 1:
+        one, other = next(iter(bases.values()))
+        sentence = f"The base of {_axes(off)} is {one:.6g}, expected {other:.6g}."
+    else:
+        each = (f"axis {a} {one:.6g}, expected {other:.6g}" for a, (one, other) in bases.items())
+        sentence = f"Bases are others: {'; '.join(each)}."
+    evidence = {f"base_of_axis_{axis}": one for axis, (one, _) in bases.items()}
+    evidence |= {f"expected_of_axis_{axis}": other for axis, (_, other) in bases.items()}
+    return wrong(
+        "base-not-as-expected",
+        sentence,
+        "rope_theta (theta) lost on the way to the tables of axes, so that a default is used",
+        **evidence,
+    )
+
+
+def _axes(axes: dict[int, object]) -> str:
+    return ("axis " if len(axes) == 1 else "axes ") + _listed([str(axis) for axis in axes])
+
+
+def _listed(words: list[str]) -> str:
+    return " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))

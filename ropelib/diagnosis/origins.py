@@ -1,0 +1,209 @@
+"""Where positions are counted from, told by how position 0 is turned."""
+
+import math
+from collections.abc import Iterable
+
+import torch
+from torch import Tensor
+
+from ropelib.diagnosis.measured import speeds_of
+from ropelib.diagnosis.probes import CallError
+from ropelib.diagnosis.report import Finding, note, wrong
+from ropelib.diagnosis.tensors import random
+
+_OFF = 1e-2  # rad that no shift explains
+_EXACT = 1e-3  # positions
+_SHORT = 9  # tokens of the short call, see `Measured.short_call`
+
+
+def _within(angle: Tensor, turn: float) -> Tensor:
+    return torch.remainder(angle + turn / 2, turn) - turn / 2
+
+
+def shift_of(start: Tensor, speeds: Tensor, turn: float = 2 * math.pi) -> float | None:
+    """Return by how many positions all pairs are ahead at position 0, if one number explains it.
+
+    The slowest pair tells it up to whole turns, each faster one more exactly.
+
+    Example:
+        >>> speeds = torch.tensor([1, 0.1])
+        >>> round(shift_of(3 * speeds, speeds), 4), shift_of(torch.tensor([0.0, 3]), speeds)
+        (3.0, None)
+    """
+    order = [pair for pair in speeds.abs().argsort().tolist() if float(speeds[pair])]
+    for turns in (0, -1, 1, -2, 2):  # coordinates from -1 to 1 begin at -pi, which is pi as well
+        shift = turns * turn / float(speeds[order[0]])
+        for pair in order:
+            left = _within(start[pair] - shift * speeds[pair], turn)
+            shift += float(left) / float(speeds[pair])
+        if float(_within(start - shift * speeds, turn).abs().max()) <= _OFF:
+            return shift
+    return None
+
+
+def _is_half(shift: float) -> bool:
+    """Say whether it lies in the middle between two whole numbers."""
+    return abs(abs(shift) % 1 - 0.5) < _EXACT
+
+
+def _shifts(m, origins: bool = False) -> dict[int | None, float] | None:
+    """Return the shift of each axis that turns a pair, of all pairs where they follow one.
+
+    For origins pairs may be half a turn off: one that makes more than half a turn in a step seems
+    to be slower by a whole one, and half way between two positions half of that is missing.
+    """
+    start, speeds = m.start[: m.num_pairs], m.speeds[: m.num_pairs]
+    of_pairs = torch.full((m.num_pairs,), -1)
+    if m.axes is not None and m.axes.of_pairs is not None:
+        of_pairs = torch.tensor(m.axes.of_pairs)
+    shifts = {}
+    for axis in of_pairs.unique().tolist():
+        own = of_pairs == axis
+        shift = shift_of(start[own], speeds[own])
+        if shift is None and origins and int(own.sum()) > 2:
+            half = shift_of(start[own], speeds[own], math.pi)
+            shift = half if half is not None and _is_half(half) else None
+        if shift is None:
+            return None
+        shifts[None if axis < 0 else axis] = shift
+    return shifts
+
+
+def origin(m) -> list[float] | None:
+    """Return where each axis has its origin, if that is how coordinates from -1 to 1 begin.
+
+    Position 0 is turned as one before the origin. Where not all axes have one beyond the first
+    place, or there is one axis alone, it must lie in the middle of all places.
+    """
+    shifts = _shifts(m, origins=True)
+    if shifts is None:
+        return None
+    moved = [shift for shift in shifts.values() if abs(shift) > _EXACT]
+    if not moved or max(moved) > -1.5:
+        return None
+    all_axes = None not in shifts and len(moved) == len(shifts)
+    if not all_axes and not all(_in_the_middle(m, shift) for shift in moved):
+        return None
+    return [-shift for shift in shifts.values()]
+
+
+def _in_the_middle(m, shift: float) -> bool:
+    if _is_half(shift):  # of an even number of places, between two of them
+        return True
+    places = 1 - 2 * round(shift)
+    if abs(shift - round(shift)) > _EXACT:
+        return False
+    if not m.limit_error:
+        return m.limit in (places, places - 1)
+    return any(_taken(m, end - 1) and not _taken(m, end) for end in (places, places - 1))
+
+
+def _taken(m, position: int) -> bool:
+    try:
+        m.probe(random(1, 1, 1, m.head_dim), [position])
+    except CallError:
+        return False
+    return True
+
+
+def centered(m) -> Finding | None:
+    """Say where places are counted from."""
+    if float(m.start.abs().max()) < 1e-4 or (origins := origin(m)) is None:
+        return None
+    where = ", ".join(f"{each + 0:.6g}" for each in origins)
+    several = m.axes is not None and m.axes.of_pairs is not None
+    return note(
+        "centered",
+        (
+            "Places are counted from the middle of an image, or from another origin: along its "
+            f"axes it lies at {where}."
+            if several
+            else f"Positions are counted from the middle, which lies at {where}."
+        )
+        + " Scores of q and k that are both turned so depend on distances alone.",
+    )
+
+
+def shifted(m) -> Finding:
+    """Say by how much positions are shifted, where position 0 is turned as another should be."""
+    if finding := _by_length(m):
+        return finding
+    shifts = _shifts(m)
+    if shifts is None:
+        return wrong(
+            "turned-at-position-0",
+            "Position 0 is not left alone, and no shift of positions explains it.",
+            "an offset added to the angles",
+            largest_angle_at_position_0=float(m.start.abs().max()),
+        )
+    first = next(iter(shifts.values()))
+    if any(abs(shift - first) > _EXACT for shift in shifts.values()):
+        return _of_axes({axis: shift for axis, shift in shifts.items() if abs(shift) > _EXACT})
+    code = "off-by-one" if _are_ones([first]) else "positions-shifted"
+    return wrong(
+        code,
+        f"Position 0 is turned as position {first:.6g} should be, and so on: every position is "
+        f"shifted by {first:+.6g}. {_FITS_NOT}",
+        "positions counted from 1, or the length after the new token taken as its position"
+        if code == "off-by-one"
+        else "an offset added twice, or one of another sequence",
+        since=0,
+        shift=first,
+    )
+
+
+_FITS_NOT = (
+    "Scores of this rotation with itself are right; keys cached by any other code, and a k or a "
+    "decode step that is not shifted, do not fit."
+)
+
+
+def _are_ones(shifts: Iterable[float]) -> bool:
+    return all(abs(abs(shift) - 1) < _EXACT for shift in shifts)
+
+
+def _of_axes(shifts: dict[int, float]) -> Finding:
+    by = ", ".join(f"by {shift:+.6g} along axis {axis}" for axis, shift in shifts.items())
+    code = "off-by-one" if _are_ones(shifts.values()) else "positions-shifted"
+    return wrong(
+        code,
+        f"Every position is shifted {by}. {_FITS_NOT}",
+        "rows or columns counted from 1, or the offset of one axis added to another",
+        since=0,
+        **{f"shift_of_axis_{axis}": shift for axis, shift in shifts.items()},
+    )
+
+
+def _by_length(m) -> Finding | None:
+    """A shift that another number of tokens changes."""
+    tokens, speeds = len(m.near.positions), m.speeds[: m.num_pairs]
+    if m.obeys == "start" or getattr(m.probe.rotate, "runs_only", False):
+        tokens = 1 + int((m.near.positions.diff() == 1).int().cumprod(0).sum())  # of the first run
+        first = m.near.at_most(tokens)
+        speeds = speeds_of(m.phases(first)[:, : m.num_pairs], first.positions)
+    x, rotated = random(1, 1, 1, m.head_dim)[0, 0, 0].double(), m.fresh[0, 0, 0].double()
+    if m.permutation is not None:
+        rotated = rotated[m.permutation]
+    one, other = m.dims[: m.num_pairs], m.dims[m.num_pairs :]
+    turned = torch.atan2(rotated[other], rotated[one]) - torch.atan2(x[other], x[one])
+    start = m.start[: m.num_pairs]
+    if float(_within(turned - start, 2 * math.pi).abs().max()) < _OFF:
+        return None
+    short, shift = (shift_of(angles, speeds) for angles in (turned, start))
+    if short is None or shift is None:
+        return None
+    more = shift - tokens
+    by = "another number in calls of another length"
+    if abs(short - _SHORT - more) < _EXACT:
+        by = "the number of tokens of the call"
+        if abs(more) > _EXACT:
+            by += f" and {more:.6g} more" if more > 0 else f" less {-more:.6g}"
+    return wrong(
+        "positions-shifted",
+        f"Every position is shifted by {by}: by {short:+.6g} in one of {_SHORT} tokens, by "
+        f"{shift:+.6g} in one of {tokens}. Scores within one call are right; those of calls of "
+        "other lengths, and of a k that is not shifted so, are not.",
+        "the offset read after the new tokens were counted",
+        since=0,
+        **{f"shift_with_{_SHORT}_tokens": short, f"shift_with_{tokens}_tokens": shift},
+    )
