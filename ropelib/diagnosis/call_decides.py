@@ -18,10 +18,11 @@ _CHUNK = range(5, 12)  # tokens of a chunk that is not the first
 def kept_by_address(m: Measured) -> Finding | None:
     """The same tensor of positions, written anew between two calls, as engines do."""
     x = random(1, 3, 1, m.head_dim).expand(1, 3, _ODD, -1)
-    step, seen = 9, []
+    step, seen, held = 9, [], []
 
     def twice(rotate: Rotate) -> Rotate:
         def call(x: Tensor, position_ids: Tensor) -> Tensor:
+            held.append(position_ids)  # or the next tensor may be given its identity
             first = rotate(x.clone(), position_ids)
             seen.append(first.detach().cpu().clone())
             position_ids += step

@@ -114,8 +114,8 @@ def _batch_rows(m: Measured) -> Finding | None:
         # A few rows, and as many as there are heads, and one head, as k of multi-query attention
         # has; more of each, and of tokens, in crowded.py.
         finding = _rows_of(m, 3, 2, 4) or _rows_of(m, 5, 5, 4) or _rows_of(m, 3, 1, 4)
-    except CallError:
-        finding = rows_that_fit(m)  # or a note says so
+    except CallError as error:
+        finding = rows_that_fit(m, error)  # or a note says so
     return finding or one_token_of_each(m)
 
 

@@ -35,23 +35,23 @@ def of_their_own(x, ids):
     return broadcast(x, ids[..., None, :] / (1 + torch.arange(x.shape[1]))[:, None])
 
 
-@exhibit("heads of their own, as expected", notes=("heads-of-their-own",), positions=256)
+@exhibit("heads of their own, as expected", notes=("heads-of-their-own",), positions=33)
 def _():
-    return {"rotate": of_their_own, "expected": of_their_own, "max_position": 256}
+    return {"rotate": of_their_own, "expected": of_their_own, "max_position": 33}
 
 
 @exhibit("one base for heads that are meant to have their own", "factor-not-as-expected")
 def _():
-    return {"rotate": plain, "expected": of_their_own, "max_position": 256}
+    return {"rotate": plain, "expected": of_their_own, "max_position": 33}
 
 
-@exhibit("heads of their own, looked at one by one", base=10_000, positions=256)
+@exhibit("heads of their own, looked at one by one", base=10_000, positions=33)
 def _():
     def first(x, ids):
         alone = [of_their_own(v[:, None].repeat(1, 16, 1, 1), ids)[:, 0] for v in x.unbind(1)]
         return torch.stack(alone, 1)
 
-    return {"rotate": first, "max_position": 256}
+    return {"rotate": first, "max_position": 33}
 
 
 @exhibit("heads made of the first", "heads-mixed")
@@ -81,7 +81,7 @@ def _():
     return {"rotate": lambda x, ids: broadcast(x, rows_added_to_tokens(ids, x.shape[2]))}
 
 
-@exhibit("offsets of rows added to single tokens alone", "one-token-rows-wrong")
+@exhibit("offsets of rows added to single tokens alone", "batch-rows-mixed")
 def _():
     def rotate(x, ids):
         if ids.dim() == 2 and x.shape[2] > 1:
