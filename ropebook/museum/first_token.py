@@ -246,7 +246,7 @@ def numerator_alone(x, position_ids):
     saw="Nothing that is reported: nothing is raised. A reader of the code finds that it counts "
     "heads.",
     where="vukrosic/leo-optimizer/pull/2",
-    code="heads-differ",
+    code="rotates-by-head",
     mend=("torch.arange(x.shape[-3])[:, None, None]", "position_ids[..., None, :, None]"),
 )
 def axis_of_the_heads(x, position_ids):

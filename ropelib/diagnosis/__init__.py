@@ -25,6 +25,7 @@ from ropelib.diagnosis.expectation import SUSPECT, Expectation, is_a_rotation
 from ropelib.diagnosis.forms import adapted, as_a_step, as_its_form_asks, from_course, from_offset
 from ropelib.diagnosis.guards import LONGEST, Exit, Unmeasured, finding_of
 from ropelib.diagnosis.handed import from_freqs_cis, from_operator
+from ropelib.diagnosis.heads import head_by_head
 from ropelib.diagnosis.inputs import unnamed
 from ropelib.diagnosis.isolated import differs_in_a_crowd
 from ropelib.diagnosis.measured import FEWEST, Measured
@@ -202,6 +203,22 @@ def diagnose(
         if is_a_rotation(expected):
             head_dim = probes[0].head_dim
             other = _measured_right(measurable(expected, "expected")[0], max_position)
+            if other is None:  # its heads are turned by frequencies of their own
+                q, *k = adapted(rotate, head_dim, max_position)
+                meant = adapted(expected, head_dim, max_position)[0]
+                step = decode and adapted(as_a_step(decode), head_dim, max_position)[-1]
+                said = {"inv_freq": inv_freq, "attention_factor": attention_factor, "axes": axes}
+                said |= {"layout": layout, "max_position": max_position, "timeout": timeout}
+                return head_by_head(
+                    lambda one: diagnose(
+                        (one(q), *map(one, k)) if k else one(q),
+                        head_dim=head_dim,
+                        decode=step and one(step),
+                        expected=one(meant),
+                        device=device,
+                        **said,
+                    )
+                )
             expected = None
         expectation = Expectation.of(expected, inv_freq, attention_factor, layout, other, axes)
         if decode is not None:
@@ -222,9 +239,14 @@ def _own_width(rotation: object) -> int:
     return width if isinstance(width, int) and 2 <= width <= MOST_DIMS else 64
 
 
-def _measured_right(probe: Probe, max_position: int) -> Measured:
-    """Measure what another rotation is compared with, if it is one."""
+def _measured_right(probe: Probe, max_position: int) -> Measured | None:
+    """Measure what another rotation is compared with, if it is one; None if its heads differ."""
     report = _examine([probe], None, max_position, Expectation(still_axes=True))
+    if report.codes == ("heads-differ",):
+        return None
+    if set(report.codes[:1]) & set(SUSPECT) and getattr(probe.rotate, "is_one_head", False):
+        meant = Expectation(inv_freq=report.inv_freq)  # one of several: no series by itself
+        report = _examine([probe], None, max_position, meant)
     if not report.ok:
         raise ValueError(
             f"expected must be right itself to be compared with, got {report.codes[0]}: "
@@ -264,7 +286,8 @@ def _examine(
             return Report(probe.head_dim, findings=(_in_k(finding, probe),))
         measured.append(Measured(probe, max_position, decode if probe is probes[-1] else None))
         report = _report(measured[-1], expectation)
-        if report.codes == ("heads-differ",) and _may_take_heads_for_tokens(probe, max_position):
+        by_heads = report.codes in (("heads-differ",), ("rotates-by-head",))
+        if by_heads and _may_take_heads_for_tokens(probe, max_position):
             evidence = report.findings[0].evidence
             report = Report(probe.head_dim, findings=(_in_k(takes_seq_first(evidence), probe),))
         reports.append(report)
@@ -321,7 +344,7 @@ def _report(m: Measured, expectation: Expectation) -> Report:
     if not wrong:
         later = (large_and_late, differs_in_a_crowd, surroundings, differs_at_places, unnamed)
         wrong += filter(None, [next(filter(None, (rule(m) for rule in later)), None)])
-    if wrong and (change := unsteady(m)):  # what was found may be the chance of one call
+    if wrong and (change := unsteady(m, wrong)):  # what was found may be the chance of one call
         wrong, described = [not_repeated(change)], False
     m.as_said = expectation.inv_freq is not None
     notes = list(filter(None, (rule(m) for rule in NOTES))) if described and not wrong else []

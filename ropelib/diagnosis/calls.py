@@ -5,7 +5,7 @@ import torch
 from ropelib.diagnosis.grouped import grouped
 from ropelib.diagnosis.ids_in_memory import sliced_ids
 from ropelib.diagnosis.inputs import gradient, strides
-from ropelib.diagnosis.kept import cut_short, rows_of_runs, tables_kept_by_ends
+from ropelib.diagnosis.kept import cut_short, rows_of_runs, rows_that_fit, tables_kept_by_ends
 from ropelib.diagnosis.measured import Measured
 from ropelib.diagnosis.paths import every_position, half_precision
 from ropelib.diagnosis.probes import CallError, by_head, heads_beside
@@ -137,8 +137,8 @@ def _batch_rows(m: Measured) -> Finding | None:
         # A few rows, and as many as there are heads, and one head, as k of multi-query attention
         # has; more of each, and of tokens, in crowded.py.
         finding = _rows_of(m, 3, 2, 4) or _rows_of(m, 5, 5, 4) or _rows_of(m, 3, 1, 4)
-    except CallError:
-        finding = None  # a note says so; tables that then fit by chance are nobody's rows
+    except CallError as error:
+        finding = rows_that_fit(m, error)  # or a note says so
     return finding or one_token_of_each(m)
 
 

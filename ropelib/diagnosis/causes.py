@@ -11,17 +11,19 @@ from ropelib.diagnosis.call_decides import (
     later_chunks,
 )
 from ropelib.diagnosis.fit import is_round
+from ropelib.diagnosis.heads import heads_differ, heads_made_of_others
 from ropelib.diagnosis.measured import Measured
 from ropelib.diagnosis.miswritten import miswritten, sines_shifted
 from ropelib.diagnosis.origins import origin, shifted
+from ropelib.diagnosis.past_the_end import read_past_its_end
 from ropelib.diagnosis.paths import not_repeated, stays_grown
 from ropelib.diagnosis.precision import coarse_frequencies, lost_precision
-from ropelib.diagnosis.probes import follows_gaps, heads_beside, keeps_by_length
+from ropelib.diagnosis.probes import follows_gaps, keeps_by_length
 from ropelib.diagnosis.report import PAIRS_OF, Finding, wrong
 from ropelib.diagnosis.resting import rest_is_not_kept
 from ropelib.diagnosis.series import beyond_sense, counted_late, multiplied, unfilled
 from ropelib.diagnosis.several_axes import axes_disagree, axes_summed, axis_ignored
-from ropelib.diagnosis.tensors import SAME, gap, random, spread, wrap
+from ropelib.diagnosis.tensors import gap, spread, wrap
 
 
 def _not_deterministic(m: Measured) -> Finding | None:
@@ -29,25 +31,6 @@ def _not_deterministic(m: Measured) -> Finding | None:
     change = max(gap(again, m.far.matrices), gap(*m.fresh_again))
     if change > 1e-6:
         return not_repeated(change)
-
-
-def _heads_differ(m: Measured) -> Finding | None:
-    """One vector in every head, as many heads as the matrices are measured with."""
-    num_tokens = len(m.far.positions)
-    num_heads = heads_beside(m.head_dim + 2, num_tokens)
-    x = random(1, 1, 1, m.head_dim).expand(1, num_heads, num_tokens, -1)
-    rotated = m.probe(x, m.far.positions if m.obeys == "all" else range(num_tokens))
-    if spread(rotated, axis=1) > SAME:
-        heads = (rotated - rotated[:, :1]).abs().amax((0, 2, 3)) > SAME
-        return wrong(
-            "heads-differ",
-            "Heads are turned differently: a vector comes out of one head otherwise than out of "
-            "another at the same position. If that is meant, look at one head at a time.",
-            "frequencies or tables with an axis of heads, or a slice that rotates only some heads",
-            largest_difference=spread(rotated, axis=1),
-            heads_unlike_the_first=int(heads.sum()),
-            of=num_heads,
-        )
 
 
 def _adds_a_vector(m: Measured) -> Finding | None:
@@ -278,6 +261,8 @@ def _scaled_far_away(m: Measured) -> Finding | None:
             before=float(m.scale.mean()),
             after=float(lengths.mean()),
         )
+    if finding := read_past_its_end(m, off):
+        return finding
     return wrong(
         "norm-not-kept",
         "Lengths change at far positions.",
@@ -349,7 +334,8 @@ CAUSES = [
     _not_deterministic,
     stays_grown,
     last_tokens_left,
-    _heads_differ,
+    heads_differ,
+    heads_made_of_others,
     _adds_a_vector,
     _not_linear,
     _does_not_rotate,
@@ -384,6 +370,8 @@ CAUSES = [
 SHAPELESS = {  # there is no description of such a thing
     "not-deterministic",
     "heads-differ",
+    "rotates-by-head",
+    "heads-mixed",
     "adds-a-vector",
     "not-linear",
     "does-not-rotate",

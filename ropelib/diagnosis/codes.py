@@ -232,6 +232,11 @@ _NOTES = {
         "what most code does",
         "Nothing, below some 100,000 positions.",
     ),
+    "heads-of-their-own": (
+        "Heads turn otherwise than each other, as those that are expected.",
+        "frequencies learned for each head, or one series cut into heads",
+        "Right where it is meant; three heads were compared.",
+    ),
     "xpos": (
         "One of q and k grows as the other shrinks.",
         "xPos",
@@ -265,9 +270,9 @@ _GROUPS = {
     "turned-at-position-0 position-0-lost early-positions-not-turned not-relative "
     "order-of-positions-ignored repeated-positions-moved single-positions-wrong",
     "Right at first, wrong past some length": "angles-drift frequencies-change-midway "
-    "positions-clamped positions-wrap-around positions-in-bfloat16 positions-in-float16 "
-    "positions-in-tf32 angles-in-bfloat16 angles-in-float16 table-grown-by-the-last-token "
-    "table-grown-by-the-first-row far-rows-wrong",
+    "positions-clamped table-read-past-its-end positions-wrap-around positions-in-bfloat16 "
+    "positions-in-float16 positions-in-tf32 angles-in-bfloat16 angles-in-float16 "
+    "table-grown-by-the-last-token table-grown-by-the-first-row far-rows-wrong",
     "Heads and widths": "heads-differ heads-mixed rotates-by-head takes-sequence-first "
     "grouped-queries-wrong keys-repeated-out-of-order wrong-at-other-widths",
     "Rows of a batch": "batch-rows-share-positions batch-rows-mixed packed-rows-wrong "
@@ -296,7 +301,7 @@ _GROUPS = {
     "attention-factor-missing attention-factor-not-as-expected",
     "Notes on pairs": "clockwise mixed-directions output-permuted unusual-pairs "
     "fast-pairs-stand-still slow-pairs-stand-still trailing-dimensions middle-dimensions partial "
-    "takes-the-rotated-part several-axes axes-mixed centered xpos",
+    "takes-the-rotated-part several-axes axes-mixed centered heads-of-their-own xpos",
     "Notes on frequencies": "frequencies-of-the-whole-head linearly-scaled slowest-pairs-first "
     "not-geometric attention-factor frequencies-depend-on-length long-calls-not-tried "
     "tables-in-low-precision vectors-in-low-precision angles-in-float32",

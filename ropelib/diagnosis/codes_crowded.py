@@ -38,8 +38,8 @@ CROWDED = {
     ),
     "batch-taken-for-tokens": (
         "Wrong where a batch has as many rows as tokens.",
-        "position_ids transposed by their shape",
-        "Fix the order of axes, and ask no lengths for it.",
+        "position_ids transposed by their shape, or arange(seq_len) + offset (batch,)",
+        "Fix the order of axes, and ask no lengths for it; write offset[:, None].",
     ),
     "square-tables-transposed": (
         "Wrong where there are as many tokens as pairs or dimensions.",

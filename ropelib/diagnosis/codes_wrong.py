@@ -40,7 +40,7 @@ WRONG = {
     "heads-differ": (
         "Heads are turned differently.",
         "tables with an axis of heads, or a slice that rotates some heads only",
-        "Give all heads the same cos and sin, unsqueezed before the axis of tokens.",
+        "Give all heads the same cos and sin; such as differ on purpose, hand over one by one.",
     ),
     "heads-mixed": (
         "A head comes out otherwise beside others than alone.",
@@ -49,8 +49,8 @@ WRONG = {
     ),
     "rotates-by-head": (
         "The head decides the angle where the token should.",
-        "tables that lack an axis for the heads",
-        "Unsqueeze cos and sin at the axis of the heads.",
+        "tables that lack an axis for the heads, or are made as long as that",
+        "Make cos and sin as long as the tokens, and unsqueeze them at the axis of the heads.",
     ),
     "takes-sequence-first": (
         "It is right for x of shape (batch, seq_len, num_heads, head_dim).",
@@ -124,9 +124,9 @@ WRONG = {
         "Arrange cos and sin as the rotated copy is arranged.",
     ),
     "tables-half-width": (
-        "cos and sin have one entry for each pair, and x two.",
-        "the formula with d/2 entries, taken literally",
-        "Repeat each entry as the layout asks.",
+        "One entry for each pair meets two: cos and sin, or x, are half as wide as the other.",
+        "the formula with d/2 entries, taken literally, or x1 * cos for x * cos",
+        "Repeat each entry of cos and sin as the layout asks, and multiply all of x by them.",
     ),
     "last-pair-not-rotated": (
         "The slowest pair stands still while all others turn.",
@@ -165,7 +165,7 @@ WRONG = {
         "Take 2(i - 1)/d, or 2i/d with i from 0.",
     ),
     "frequencies-unfilled": (
-        "Frequencies are zero between others, repeated, or in no order.",
+        "Frequencies are zero between others, one for many pairs, or in no order.",
         "a buffer that was made on the meta device and never filled",
         "Compute all of inv_freq after to_empty().",
     ),
@@ -290,6 +290,11 @@ WRONG = {
         "a table that ends there, indexed with a clamp",
         "Grow the table, or compute angles as needed.",
     ),
+    "table-read-past-its-end": (
+        "From some position on lengths and angles are those of other memory.",
+        "a table that ends there, read on without a check",
+        "Grow the table, or compute angles as needed.",
+    ),
     "positions-wrap-around": (
         "Positions begin again at 0 from some length on.",
         "positions modulo the length of a table",
@@ -307,8 +312,8 @@ WRONG = {
     ),
     "positions-in-tf32": (
         "Positions are rounded: from 2049 on neighbors coincide.",
-        "a matrix product in TF32, or positions cast to float16",
-        "Multiply positions and frequencies elementwise.",
+        "a matrix product in TF32, or positions in float16",
+        "Keep positions integers, and multiply them elementwise in float32.",
     ),
     "angles-in-bfloat16": (
         "Angles are rounded to 8 significant bits.",

@@ -1,4 +1,4 @@
-"""Rules about position_ids that are told apart by an end alone: tables kept by it, and rows."""
+"""Rules about position_ids that are told apart by an end alone, and rows that fit by chance."""
 
 import torch
 from torch import Tensor
@@ -17,6 +17,8 @@ BY_THE_FIRST_ROW, BY_THE_LAST_TOKEN, BY_EITHER = (
     )
 )
 _ONE, _OTHER = [0, 1, 5, 2, 4, 3, 6, 7], [0, 1, 3, 2, 4, 5, 6, 7]  # as long, with the same ends
+
+_ADDED_TO_TOKENS = "the axis of rows added to that of tokens: offset where offset[:, None] is meant"
 
 
 def tables_kept_by_ends(m: Measured) -> Finding | None:
@@ -107,8 +109,8 @@ def rows_of_runs(m: Measured) -> Finding | None:
         x = random(len(rows), 2, 4, m.head_dim)
         try:
             found = m.probe(x, rows)
-        except CallError:  # that is clear enough
-            return None
+        except CallError as error:  # that is clear enough, unless others are taken
+            return rows_that_fit(m, error)
         if not m.differs(found, x, rows).any():
             continue
         error = gap(found, m.applied(x, rows))
@@ -130,3 +132,42 @@ def rows_of_runs(m: Measured) -> Finding | None:
                 largest_difference=error,
             )
     return None
+
+
+def rows_that_fit(m: Measured, refused: CallError) -> Finding | None:
+    """Where rows are refused: as many as tokens, and rows of one token, may be taken all the same.
+
+    There are other numbers of heads: tables without an axis for rows fit rows of as many heads.
+    """
+    if refused.code == "shape-not-kept":  # all come back so: a note says it
+        return None
+    one = torch.tensor([[3], [1]])
+    try:
+        m.probe(random(2, 5, 1, m.head_dim), one)
+    except CallError as error:
+        grown = error.code == "shape-not-kept"
+    else:
+        grown = False
+    rows = torch.tensor([3, 0, 5])[:, None] + torch.arange(3)
+    x = random(3, 2, 3, m.head_dim)
+    try:
+        found = m.probe(x, rows)
+    except CallError:
+        if not grown:
+            return None
+        return wrong(
+            "batch-rows-mixed",
+            "2 rows of one token come back in another shape, and other rows are refused.",
+            _ADDED_TO_TOKENS,
+        )
+    if not m.differs(found, x, rows).any():
+        return None
+    return wrong(
+        "batch-taken-for-tokens",
+        "As many rows as tokens are taken and turned wrongly, where other numbers of rows are "
+        "refused" + (", and rows of one token come back in another shape." if grown else "."),
+        _ADDED_TO_TOKENS,
+        rows=3,
+        tokens=3,
+        largest_difference=gap(found, m.applied(x, rows)),
+    )

@@ -95,6 +95,10 @@ class Measured:
     @cached_property
     def full(self) -> Tensor:
         """What becomes of one vector at every position, in one call."""
+        return self.all_positions()
+
+    def all_positions(self) -> Tensor:
+        """Ask for `full` anew."""
         x = random(1, 2, 1, self.head_dim).expand(1, 2, self.limit, self.head_dim)
         return self.probe(x, range(self.limit))
 

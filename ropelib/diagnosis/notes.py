@@ -259,12 +259,23 @@ def _counting(m: Measured) -> Finding | None:
 def _refused_rows(m: Measured) -> Finding | None:
     try:
         m.probe(random(3, 2, 5, m.head_dim), torch.arange(5).expand(3, 5))
-    except CallError:
+    except CallError as error:
+        refused = "come back in another shape" if error.code == "shape-not-kept" else "are refused"
         return note(
             "rows-refused",
-            "position_ids of shape (batch, seq_len) are refused, so rows of a batch cannot stand "
-            "at different positions.",
+            f"position_ids of shape (batch, seq_len) {refused}, so rows of a batch cannot stand at "
+            f"different positions{_rows_as_heads(m)}",
         )
+
+
+def _rows_as_heads(m: Measured) -> str:
+    """Say where rows are taken all the same: tables (batch, seq_len, ..) fit as many heads."""
+    rows, x = torch.tensor([[0, 1, 2, 3, 4], [3, 4, 5, 6, 7]]), random(2, 2, 5, m.head_dim)
+    try:
+        wrongly = m.differs(m.probe(x, rows), x, rows).any()
+    except CallError:
+        return "."
+    return "; as many rows as heads are taken, and wrongly." if wrongly else "."
 
 
 def _float32_angles(m: Measured) -> Finding | None:

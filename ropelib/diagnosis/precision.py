@@ -70,7 +70,9 @@ def _explain(m: Measured, far: Curves, near: Curves, when: str) -> Finding | Non
     early = speeds_of(near_phases[:9], near.positions[:9])
     dtype = getattr(torch, when.split()[-1]) if when else torch.float32
     several = (at_one, speeds, lambda bits: _through_rounding(phases, positions, speeds, bits))
-    guesses = (_guesses(positions, *several, m.limit, when), _tables(m, far, early, dtype))
+    guesses = [_guesses(positions, *several, m.limit, when), _tables(m, far, early, dtype)]
+    if m.obeys == "start" or getattr(m.probe.rotate, "runs_only", False):
+        guesses.insert(0, _rounded_starts(far.positions, speeds, m.limit, when))
     for guess in chain(*guesses):
         # Not all: a number that lies between two others may be rounded to either.
         explained = (error(guess.angles) < allowed).double()
@@ -215,6 +217,24 @@ def _guesses(
                 "angles that go through a matrix product in TF32, or are cast to float16"
                 if code == "tf32"
                 else "position_ids, inv_freq and their product share the low precision of a model",
+            )
+
+
+def _rounded_starts(ids: Tensor, speeds: Tensor, limit: int, when: str) -> Iterator[_Guess]:
+    """What the angles would be if the first of each run of positions is rounded, others counted."""
+    begins = torch.cat((torch.tensor([True]), ids.diff() != 1))
+    starts = ids[begins][begins.cumsum(0) - 1]
+    for name in ("bfloat16", "tf32"):
+        to_low, bits = ROUNDINGS[name]
+        first = 2**bits + 1
+        if first < limit:
+            yield _Guess(
+                f"positions-in-{name}",
+                (to_low(starts) + (ids - starts))[:, None] * speeds,
+                f"The first position of a call is rounded to {bits} significant bits{when}, and "
+                f"the others are counted from there: a call at {first} begins at {first - 1}.",
+                f"the offset in {'float16' if name == 'tf32' else name}, as by .to(x.dtype)",
+                first,
             )
 
 

@@ -143,11 +143,12 @@ def broken_call(probe: Probe) -> Finding | None:
         return Finding(
             "tables-half-width",
             "wrong",
-            f"Vectors of {d} dimensions meet cos and sin of {d // 2}: both dimensions of a pair "
-            "need the cosine of their angle, so each entry must appear twice.",
+            f"Vectors have {d} dimensions, and somewhere {d} numbers meet {d // 2}: x, its rotated "
+            "copy, cos and sin must be equally wide.",
             {"raised": message},
-            "the formula with d/2 entries in the columns of cos and sin, taken literally; repeat "
-            "each entry as the layout asks (neighbors for interleaved, tiled for half)",
+            "the formula with d/2 entries in the columns of cos and sin, taken literally: repeat "
+            "each entry as the layout asks (neighbors for interleaved, tiled for half); or half of "
+            "x, x1 * cos for x * cos",
         )
     try:
         square = probe(x[:, :1, :1].expand(1, 6, 6, d), range(6))
@@ -201,16 +202,17 @@ def takes_the_part(width: int, probe: Probe) -> Finding:
     )
 
 
-def by_head(evidence: dict[str, object]) -> Finding:
+def by_head(evidence: dict[str, object], as_long_as_heads: bool = False) -> Finding:
     """Return the finding that heads are taken for tokens."""
+    fits = "and are as long as it" if as_long_as_heads else "and fit only where tokens are as many"
     return Finding(
         "rotates-by-head",
         "wrong",
-        "The head decides the angle where the token should: the axis that the tables broadcast "
-        "along is that of the heads, which fits only while there are as many heads as tokens.",
+        "The head decides the angle where the token should: the tables lie along the axis of the "
+        f"heads, {fits}.",
         evidence,
         "x is (batch, seq_len, num_heads, head_dim) and the tables (seq_len, num_pairs) lack an "
-        "axis for the heads",
+        "axis for the heads, or are made as long as an axis that is not the tokens'",
     )
 
 

@@ -1,0 +1,108 @@
+"""Rules about heads: what makes them differ, and how such as differ on purpose are looked at."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+
+from ropelib.diagnosis.adapters import keep
+from ropelib.diagnosis.measured import Measured
+from ropelib.diagnosis.probes import Rotate, by_head, heads_beside
+from ropelib.diagnosis.report import Finding, Report, note, wrong
+from ropelib.diagnosis.tensors import SAME, gap, random, spread
+
+_ONE_AT_A_TIME = (
+    "If that is meant, as in RoPE-ViT (mixed), Mochi or LTX, hand over one head at a time, head 0 "
+    "of 16: lambda x, p: torch.stack([rotate(v[:, None].repeat(1, 16, 1, 1), p)[:, 0] for v in "
+    "x.unbind(1)], 1)."
+)
+_COMPARED = (0, 1, 3)  # heads, each in a call of as many as it needs
+
+
+def heads_differ(m: Measured) -> Finding | None:
+    """One vector in every head, as many heads as the matrices are measured with."""
+    num_tokens = len(m.far.positions)
+    num_heads = heads_beside(m.head_dim + 2, num_tokens)
+    x = random(1, 1, 1, m.head_dim).expand(1, num_heads, num_tokens, -1)
+    rotated = m.probe(x, m.far.positions if m.obeys == "all" else range(num_tokens))
+    if spread(rotated, axis=1) <= SAME:
+        return None
+    evidence = {
+        "largest difference": spread(rotated, axis=1),
+        "heads unlike the first": int(
+            ((rotated - rotated[:, :1]).abs().amax((0, 2, 3)) > SAME).sum()
+        ),
+        "of": num_heads,
+    }
+    if spread(rotated, axis=2) < SAME and spread(rotated.norm(dim=-1), axis=1) < SAME:
+        return by_head(evidence, as_long_as_heads=True)
+    return Finding(
+        "heads-differ",
+        "wrong",
+        "Heads are turned differently: a vector comes out of one head otherwise than out of "
+        f"another at the same position. {_ONE_AT_A_TIME}",
+        evidence,
+        "frequencies or tables with an axis of heads, or a slice that rotates only some heads",
+    )
+
+
+def heads_made_of_others(m: Measured) -> Finding | None:
+    """What seems to add a vector, or not to turn: basis vectors lie beside each other in heads."""
+    if m.far.added <= 1e-6 and spread(m.far.matrices, axis=0) >= 1e-6:
+        return None
+    x = random(1, 3, 4, m.head_dim)
+    together = m.probe(x, range(4))
+    alone = torch.cat([m.probe(head, range(4)) for head in x.split(1, 1)], dim=1)
+    zero = m.probe(torch.zeros(1, 1, 4, m.head_dim), range(4))
+    if gap(together, alone) < SAME or float(zero.abs().max()) > SAME:
+        return None
+    return wrong(
+        "heads-mixed",
+        "A head comes out otherwise beside others than alone"
+        + (", as the first does." if gap(together[:, 1:], alone[:, :1]) < SAME else "."),
+        "x[:, :1] that is rotated and expanded to all heads, or heads that are summed",
+        largest_difference=gap(together, alone),
+        of=3,
+    )
+
+
+def one_head(rotate: Rotate, head: int) -> Rotate:
+    """Return the rotation that turns every head as this one of `rotate` is turned.
+
+    Example:
+        >>> def rotate(x, position_ids):  # each head by another factor
+        ...     return x * torch.arange(x.shape[1])[:, None, None]
+        >>> one_head(rotate, 5)(torch.ones(1, 3, 1, 2), torch.arange(1)).flatten()
+        tensor([5., 5., 5., 5., 5., 5.])
+    """
+
+    def rotate_one(x: Tensor, position_ids: Tensor) -> Tensor:
+        alone = (one[:, None].repeat(1, max(head + 1, 2), 1, 1) for one in x.unbind(1))
+        return torch.stack([rotate(each, position_ids)[:, head] for each in alone], dim=1)
+
+    rotate_one.is_one_head = True
+    return keep(rotate_one, rotate)
+
+
+def head_by_head(judge: Callable[[Callable[[Rotate], Rotate]], Report]) -> Report:
+    """Return the report on the first of some heads that is wrong, or on head 0.
+
+    Args:
+        judge: makes a report; it gets the function that makes of a rotation that of one head.
+    """
+    reports = []
+    for head in _COMPARED:
+        reports.append(judge(lambda rotate, head=head: one_head(rotate, head)))
+        if not reports[-1].ok:
+            where = f"head {head}"
+            found = [
+                replace(f, where=f"{f.where}, {where}".strip(", ")) for f in reports[-1].findings
+            ]
+            return replace(reports[-1], findings=tuple(found))
+    told = note(
+        "heads-of-their-own",
+        "Heads turn otherwise than each other, and as those of what is expected: heads 0, 1 and 3 "
+        "were compared, each by itself. What is reported is that of head 0.",
+    )
+    return replace(reports[0], findings=(told, *reports[0].findings))
