@@ -7,7 +7,7 @@ from ropelib.diagnosis.ids_in_memory import sliced_ids
 from ropelib.diagnosis.inputs import gradient, strides
 from ropelib.diagnosis.kept import cut_short, rows_of_runs, rows_that_fit, tables_kept_by_ends
 from ropelib.diagnosis.measured import Measured
-from ropelib.diagnosis.paths import every_position, half_precision
+from ropelib.diagnosis.paths import half_precision, position_or_slot
 from ropelib.diagnosis.probes import CallError, by_head, heads_beside
 from ropelib.diagnosis.report import Finding, wrong
 from ropelib.diagnosis.steps import cached, one_token_of_each
@@ -184,7 +184,7 @@ CALLS = [
     heads_rows_and_tokens,
     tables_kept_by_ends,
     cached,
-    every_position,
+    position_or_slot,
     half_precision,
     strides,
     sliced_ids,

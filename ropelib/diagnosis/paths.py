@@ -80,7 +80,7 @@ def every_position(m: Measured) -> Finding | None:
     jumps = scores.diff().abs() > 0.02 + 1e-6 * m.limit
     if bool(jumps.any()):
         first = _stranger(x, int(jumps.nonzero()[0]))
-        return _of_its_slot(m, first) or wrong(
+        return wrong(
             "single-positions-wrong",
             f"Around position {first} a vector is turned otherwise than neighbors tell, and not "
             "everywhere after it.",
@@ -89,6 +89,12 @@ def every_position(m: Measured) -> Finding | None:
             jumps=int(jumps.sum()),
             largest=float(scores.diff().abs().max()),
         )
+
+
+def position_or_slot(m: Measured) -> Finding | None:
+    """The same, where it is the position that is wrong, and not where it stands in the call."""
+    finding = every_position(m)
+    return finding and (_of_its_slot(m, finding.since) or finding)
 
 
 def _of_its_slot(m: Measured, position: int) -> Finding | None:
