@@ -45,6 +45,7 @@ from ropelib.diagnosis.probes import (
 )
 from ropelib.diagnosis.report import Finding, Report, note
 from ropelib.diagnosis.several_axes import number_of_axes, text_of
+from ropelib.diagnosis.threads import one_thread
 
 __all__ = ["diagnose"]  # first on its page
 __all__ += ["Finding", "Report", "from_counting", "from_course", "from_freqs_cis"]
@@ -68,6 +69,7 @@ FEIGNED = (
 MOST_DIMS, MOST_POSITIONS = 1024, 2**20  # what ordinary memory holds: the probes are some copies
 
 
+@one_thread()
 def diagnose(
     rotate: object,
     *,

@@ -14,6 +14,7 @@ from ropelib.checks import shown
 from ropelib.diagnosis.guards import LONGEST, Exit, Overdue, Unmeasured, within
 from ropelib.diagnosis.report import Finding, note
 from ropelib.diagnosis.tensors import SAME, gap, random, spread
+from ropelib.diagnosis.threads import threads_for
 
 Rotate = Callable[[Tensor, Tensor], Tensor]
 _FRESH = 29  # a number of tokens that nobody else asks for
@@ -49,7 +50,7 @@ class Probe:
         before, ids_before = x.clone(), ids.clone()
         self._check_signature(x, ids)
         try:
-            with torch.no_grad():
+            with torch.no_grad(), threads_for(x.numel()):
                 rotated = within(self.timeout, self.rotate, x, ids)
         except Overdue as error:
             message = f"{self.name} took longer than {self.timeout:g} s for {given}"
