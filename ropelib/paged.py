@@ -81,7 +81,7 @@ def rotate_into_cache(
     position_ids = check_together(*turned, cos, sin, position_ids, cu_seqlens)
     if out is not None:
         check_outs(out, q, k, cos, sin)
-    check_cache(q, k, v, k_cache, v_cache, slot_mapping)
+    check_cache(q, k, v, k_cache, v_cache, slot_mapping, tables=(cos, sin))
     if out is not None:
         _check_apart(out, q, k, v, k_cache, v_cache)
     rows = {"position_ids": position_ids, "cu_seqlens": cu_seqlens}
@@ -105,7 +105,13 @@ def rotate_into_cache(
 
 
 def check_cache(
-    q: Tensor, k: Tensor, v: Tensor, k_cache: Tensor, v_cache: Tensor, slot_mapping: Tensor
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    k_cache: Tensor,
+    v_cache: Tensor,
+    slot_mapping: Tensor,
+    tables: tuple[Tensor, ...] = (),
 ) -> None:
     """Raise unless `k` and `v` may be written into these caches.
 
@@ -116,6 +122,7 @@ def check_cache(
         k_cache: likewise.
         v_cache: likewise.
         slot_mapping: likewise.
+        tables: cos and sin, where they are at hand.
 
     Example:
         >>> x, cache = torch.ones(3, 1, 4), torch.zeros(2, 8, 1, 4)
@@ -153,7 +160,9 @@ def check_cache(
         raise ValueError(
             f"slot_mapping must be ({num_tokens},), got shape {tuple(slot_mapping.shape)}"
         )
-    if torch.is_grad_enabled() and any(x.requires_grad for x in (q, k, v, k_cache, v_cache)):
+    if torch.is_grad_enabled() and any(
+        x.requires_grad for x in (q, k, v, k_cache, v_cache, *tables)
+    ):
         raise ValueError("a cache carries no gradient: use torch.no_grad()")
     if not (has_values(k) and has_values(k_cache)):
         return

@@ -82,7 +82,7 @@ def check_rows(
     )
     check_tensor(name, given)
     if given.dtype not in _INTEGERS:
-        raise TypeError(f"{name} must be integers, got {given.dtype}")
+        raise TypeError(f"{name} must be signed integers or uint8, got {given.dtype}")
     if given.device != cos.device:
         raise ValueError(f"{name} must be on {cos.device}, as the tables, got {given.device}")
     if cos.dim() != 2 or not len(cos):

@@ -101,7 +101,7 @@ define(
             Hint(2, "That is the floor, one read and one write."),
             Hint(5, "Five steps, each of which reads and writes."),
             Hint(9, "The last step reads two tensors."),
-            Hint(4.5, "Those are the writes. Reads take as long."),
+            Hint(4.5, "Those are the writes. Reads count as well."),
             Hint(5.5, "Those are the reads. Writes take as long."),
         ),
         otherwise="Product: 2 passes. Sum of two tensors: 3 passes. Add them to the five "

@@ -187,6 +187,17 @@ def test_what_does_not_fit_is_refused(change, error, message):
         rotate_into_cache(cos=cos, sin=sin, **told)
 
 
+@pytest.mark.parametrize("which", [0, 1])
+def test_a_gradient_of_the_tables_is_refused_before_a_cache_is_written(which):
+    q, k, v, k_cache, v_cache = made(dtype=torch.float32)
+    before = k_cache.clone()
+    told = [table.to(DEVICE) for table in tables(range(6), 10, torch.float32)]
+    told[which] = told[which].clone().requires_grad_()
+    with pytest.raises(ValueError, match="carries no gradient"):
+        rotate_into_cache(q, k, v, *told, k_cache, v_cache, SLOTS.to(DEVICE), layout="half")
+    assert torch.equal(k_cache, before) and not k_cache.requires_grad
+
+
 def test_caches_that_lie_in_one_another_are_refused():
     q, k, v, k_cache, _ = made(10, 10, torch.float32)
     cos_and_sin, slots = tables(range(6), 10, torch.float32), SLOTS

@@ -41,6 +41,7 @@ export const WORDS = {
       "attention-factor": "Every pair is {amount} times as long.",
       "norm-not-kept": "Every pair is 1 / √8 times as long: that is the scale of the scores.",
       "base-not-as-expected": "It is turned as by base {amount}.",
+      rounded: "Frequencies in bfloat16 look alike here.",
       "exponents-not-as-expected": "Exponents are i/d in place of 2i/d, or the base is {amount}.",
       "exponents-from-one": "Pairs are counted from 1, or all frequencies are divided by 10.",
       "width-not-as-expected": "Only the first {amount} of 8 numbers have turned.",
@@ -48,6 +49,7 @@ export const WORDS = {
     alike: "Base {base} looks alike here.",
     mend: "Mend: {fix}",
     mends: {
+      "positions-shifted": "At another position a shift stays the same, and a factor does not: move the slider.",
       clockwise: "Right with weights that are trained so.",
       "attention-factor": "Right where it is meant.",
       "linearly-scaled": "Right where it is meant.",
@@ -105,7 +107,7 @@ function linkOf(code) {
 }
 
 // The verdict, as nodes and texts.
-function sentence(words, names, { problem, found, pairs }) {
+function sentence(words, names, base, { problem, found, pairs }) {
   if (problem) return [fill(words.problems[problem.code], { found: quoted(problem.found) })];
   const { code, layout, amount, alike } = found;
   const verdict = (kind, ...nodes) => {
@@ -121,6 +123,8 @@ function sentence(words, names, { problem, found, pairs }) {
   }
   const { severity, sentence: general, fix } = names[code];
   const parts = [fill(words.shown[code] ?? general, { amount: formatQuantity(amount) })];
+  // Frequencies of 8 binary digits are off by up to 1/2⁹, which a base near the right one may explain.
+  if (code === "base-not-as-expected" && Math.abs(amount / base - 1) < 0.03) parts.push(words.shown.rounded);
   if (alike) parts.push(fill(words.alike, { base: formatQuantity(alike) }));
   parts.push(words.mends[code] ?? (severity === "note" ? fix : fill(words.mend, { fix })));
   // Some codes say their pairs themselves.
@@ -246,7 +250,7 @@ function build(tools) {
       paste.show(pasted, problem);
       picture.draw(pairs, problem === null, width);
     },
-    lesson: (state) => sentence(words, names, state),
+    lesson: (state) => sentence(words, names, base, state),
   };
 }
 
