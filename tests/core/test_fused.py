@@ -319,7 +319,7 @@ def test_the_operation_is_what_it_says_to_torch():
         ({"layout": "neox"}, ValueError, 'must be "interleaved" or "half"'),
         ({"position_ids": ROWS, "cu_seqlens": ROWS[0]}, ValueError, "not both"),
         ({"position_ids": [0, 1]}, TypeError, "position_ids must be a tensor"),
-        ({"position_ids": ROWS.float()}, TypeError, "integers, got torch.float32"),
+        ({"position_ids": ROWS.float()}, TypeError, "integers or uint8, got torch.float32"),
         ({"position_ids": ROWS[:, :4]}, ValueError, r"with seq_len 5, got shape \(2, 4\)"),
         ({"position_ids": torch.zeros(3, 5).long()}, ValueError, r"\(batch, seq_len\), got \(3, 5"),
         ({"cu_seqlens": torch.tensor([5])}, ValueError, r"\(num_sequences \+ 1,\), got shape \(1,"),
