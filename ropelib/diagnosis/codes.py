@@ -351,4 +351,5 @@ def markdown() -> str:
 
 
 def _row(cells: tuple[str, ...]) -> str:
+    cells = [cell.replace("|", r"\|") for cell in cells]
     return f"| {' | '.join(cells)} |"

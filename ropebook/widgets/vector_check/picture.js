@@ -53,7 +53,7 @@ function plane({ before, after, should, ...pair }, i, readable, x, y, radius, ro
     return label(tone, x, row(k), shown ? text : "–", "middle", reported(name, shown ? value : NaN));
   };
   return [
-    label(pair.fits ? "rope-vector-fits" : "rope-vector-off", x, 12, `${i}${mark}`, "middle"),
+    label(readable ? (pair.fits ? "rope-vector-fits" : "rope-vector-off") : "", x, 12, `${i}${mark}`, "middle"),
     label("", x, 12 + LINE, pair.places.join(", "), "middle"),
     circle(origin, radius),
     path("rope-vector-right", `M${x} ${y}L${end[0]} ${end[1]}`),
@@ -61,7 +61,7 @@ function plane({ before, after, should, ...pair }, i, readable, x, y, radius, ro
     vector("rope-vector-yours", origin, readable ? at(after, FAR) : origin),
     number("turned", 0, pair.turned, formatAngle(pair.turned), "rope-vector-yours"),
     number("wanted", 1, pair.wanted, formatAngle(pair.wanted)),
-    number("length", 2, pair.length, `${formatNumber(pair.length)} ×`),
+    number("length", 2, pair.length, pair.length < 1000 ? `${formatNumber(pair.length)} ×` : "> 999 ×"),
   ];
 }
 

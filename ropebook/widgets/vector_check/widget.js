@@ -21,7 +21,7 @@ export const WORDS = {
       neighbors: "right in neighbors",
       clockwise: "clockwise",
       late: "one late",
-      base: "base 500 000",
+      base: "other base",
     },
     legend: { before: "x", should: "where it should be", yours: "what came back" },
     rows: { pair: "pair", places: "places", turned: "turned", wanted: "should", length: "length" },
@@ -29,7 +29,7 @@ export const WORDS = {
     verdicts: { right: "✓ Right", note: "✓ With a note: ", wrong: "✗ Wrong: ", none: "✗ Wrong" },
     right:
       ", with pairs as {layout}. Every pair keeps its length and has turned by position × frequency. Do your weights want these pairs?",
-    none: ", and no bug known here. As {layout}, {kept} of 4 pairs keep their length, {turned} turn as they should. To look further: python -m ropelib diagnose.",
+    none: ", and no bug known here. As {layout}, {fit} of 4 pairs are as they should be. To look further: python -m ropelib diagnose.",
     pairs: ", in {layout}",
     // What one vector shows, where the code says more or less.
     shown: {
@@ -61,6 +61,7 @@ export const WORDS = {
       count: "Numbers found: {found}. There must be 8, one for each of x.",
       word: "“{found}” is no number. 8 numbers must stand here, with commas or spaces between.",
       endless: "“{found}” is not finite. 8 finite numbers must stand here.",
+      elsewhere: "Pasted at position {found}. Turn x at the new one, and paste what comes back.",
       long: "{found} characters are too many: 8 numbers must stand here, in at most 2000.",
     },
   },
@@ -117,9 +118,7 @@ function sentence(words, names, base, { problem, found, pairs }) {
   const told = { layout: words.layouts[layout] };
   if (code === "right") return [verdict("right"), fill(words.right, told)];
   if (code === "none") {
-    const kept = pairs.filter(({ length }) => Math.abs(length - 1) < 0.002).length;
-    const turned = pairs.filter(({ turned: by, wanted }) => Math.abs(by - wanted) < 0.002).length;
-    return [verdict("none"), fill(words.none, { ...told, kept, turned })];
+    return [verdict("none"), fill(words.none, { ...told, fit: pairs.filter(({ fits }) => fits).length })];
   }
   const { severity, sentence: general, fix } = names[code];
   const parts = [fill(words.shown[code] ?? general, { amount: formatQuantity(amount) })];
@@ -193,7 +192,14 @@ function build(tools) {
   const [x, base, tolerance, names] = ["x", "base", "tolerance", "names"].map((name) => model.get(name));
   const picture = pairsPicture(words);
   const box = div("rope-vector-picture", picture.node);
-  const paste = makeBox(words, x.length, (pasted) => set({ pasted }));
+  // What a reader pasted, and at which position.
+  let own = {};
+  const paste = makeBox(words, x.length, (pasted) =>
+    set(({ position: at }) => {
+      own = { pasted, at };
+      return { pasted };
+    }),
+  );
   const [position] = sliders({
     position: {
       ...{
@@ -206,7 +212,7 @@ function build(tools) {
       // The numbers of a stop follow; a reader's own stay.
       onInput: (to) =>
         set(({ position: from, pasted }) => {
-          const stop = stopOf(pasted, x, from, base);
+          const stop = pasted === own.pasted ? null : stopOf(pasted, x, from, base);
           return { position: to, pasted: stop ? printed(example(stop, x, to, base)) : pasted };
         }),
     },
@@ -241,7 +247,9 @@ function build(tools) {
     stop: paste.stop,
     measure: () => ({ width: widthOf(box, 240, 900) }),
     derive({ pasted, position: at }) {
-      const { numbers, problem = null } = readNumbers(pasted, x.length);
+      const read = readNumbers(pasted, x.length);
+      const moved = read.numbers && pasted === own.pasted && at !== own.at;
+      const { numbers, problem = null } = moved ? { problem: { code: "elsewhere", found: own.at } } : read;
       const found = numbers && judge(x, numbers, at, base, tolerance);
       const pairs = measured(x, numbers ?? x, at, base, found?.layout ?? "half", tolerance);
       return { problem, found, pairs };
