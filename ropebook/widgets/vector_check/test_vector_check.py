@@ -339,6 +339,12 @@ READ = [
     "y = [np.float64(1.0), 2, 3, 4, 5, 6, 7, 8]",
     "{1.0f, 2.f, 3F, +4, 5, 6, 7, 8};",
     "\u00a01;2;3;4\t5,6,,7 (8)",
+    "array([1., 2., 3., 4., 5., 6., 7., 8.], shape=(8,), dtype=float32)",
+    "tf.Tensor([1. 2. 3. 4. 5. 6. 7. 8.], shape=(8,), dtype=float32)",
+    "Float32Array(8) [\n  1, 2, 3, 4,\n  5, 6, 7, 8\n]",
+    "Float64Array([1, 2, 3, 4, 5, 6, 7, 8])",
+    "y = Float32[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]",
+    "[1f32, 2.0f32, 3e0F32, 4.f64, 5f, 6, 7, 8]",
 ]
 REFUSED = {
     "": ("empty", "pasted must have 8 numbers, got none"),
@@ -346,6 +352,7 @@ REFUSED = {
     "1 2 3": ("count", "pasted must have 8 numbers, got 3"),
     "1 2 3 4 5 6 7 8 9": ("count", "pasted must have 8 numbers, got 9"),
     "1 2 3 x 5 6 7 8": ("word", "pasted must have numbers and nothing else, got 'x'"),
+    "1 2 3 4 5 6 7 8f16": ("word", "pasted must have numbers and nothing else, got '8f16'"),
     "1 2 3 4 5 6 7 1-2": ("word", "pasted must have numbers and nothing else, got '1-2'"),
     "Traceback (most recent call last)": ("word", "got 'Traceback'"),
     "1 nan 3 4 5 6 7 8": ("endless", "pasted must have finite numbers, got 'nan'"),
@@ -446,7 +453,19 @@ def test_the_page_and_python_agree_on_right_and_wrong_results():
 
 def test_the_page_and_python_agree_on_senseless_input():
     draw = random.Random(7)
-    parts = [*"1.,;-+e[](){} \n\tfx=:−", "tensor(", "nan", "1e5", "0.5", "dtype=", "'", " 3 4 5 "]
+    parts = [
+        *"1.,;-+e[](){} \n\tfx=:−",
+        "tensor(",
+        "nan",
+        "1e5",
+        "0.5",
+        "dtype=",
+        "'",
+        " 3 4 5 ",
+        "f32",
+        "shape=(8,)",
+        "Float32[",
+    ]
     texts = [(3, "".join(draw.choices(parts, k=draw.randrange(40)))) for _ in range(3000)]
     texts += [(3, text) for text in (*READ, *REFUSED)]
     texts += [

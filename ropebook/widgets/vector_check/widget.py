@@ -35,13 +35,18 @@ TOLD = (
     *("frequencies-multiplied", "base-beyond-sense"),
 )
 
-_WRAPPED = re.compile(r"(?:[A-Za-z]+\.)?(?:tensor|array|b?float[0-9]*)\s*\(", re.IGNORECASE)
+_WRAPPED = re.compile(
+    r"(?:[A-Za-z]+\.)?(?:float[0-9]+array(?:\([0-9]*\))?|tensor|array|b?float[0-9]*)\s*[(\[]",
+    re.IGNORECASE,
+)
 _NAMED = re.compile(
-    r"\b(?:dtype|device|grad_fn|requires_grad|size)\s*=\s*"
-    r"(?:'[^']*'|\"[^\"]*\"|<[^>]*>|[A-Za-z0-9_.]+)"
+    r"\b(?:dtype|device|grad_fn|requires_grad|size|shape)\s*=\s*"
+    r"(?:'[^']*'|\"[^\"]*\"|<[^>]*>|\([0-9, ]*\)|[A-Za-z0-9_.]+)"
 )
 _ASSIGNED = re.compile(r"^\s*[A-Za-z_][A-Za-z0-9_]*\s*[=:]")
-_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?f?", re.IGNORECASE)
+_NUMBER = re.compile(
+    r"([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?)(?:f(?:32|64)?)?", re.IGNORECASE
+)
 
 
 def _codes() -> dict[str, dict[str, str]]:
@@ -169,9 +174,10 @@ def read_numbers(text: str) -> list[float]:
     numbers = []
     for word in words:
         endless = re.fullmatch(r"[+-]?(?:nan|inf|infinity)", word, re.IGNORECASE)
-        if not endless and not _NUMBER.fullmatch(word):
+        read = _NUMBER.fullmatch(word)
+        if not endless and not read:
             raise ValueError(f"pasted must have numbers and nothing else, got {word!r}")
-        number = math.nan if endless else float(word.rstrip("fF"))
+        number = float(read[1]) if read else math.nan
         if not math.isfinite(number):
             raise ValueError(f"pasted must have finite numbers, got {word!r}")
         numbers.append(number)
