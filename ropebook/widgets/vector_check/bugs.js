@@ -2,6 +2,10 @@
 import { TAU, cross, dot, inverseFrequencies, rotate } from "../kit/math.js";
 
 const LAYOUTS = ["half", "interleaved"];
+// How far bfloat16 or two digits move a right number below 10.
+export const COARSE = 0.06;
+// A factor as near to 1 as this is none.
+const SAME = 2e-3;
 
 // The two numbers of a pair, in the first `width` of a vector.
 export function placesOf(layout, pair, width) {
@@ -31,7 +35,9 @@ export function rightAt(x, position, base, layout) {
 // All that is known, [code, layout, values, amount]: "right" and the codes of `ropelib.diagnosis`.
 export function candidates(x, position, base) {
   const layouts = LAYOUTS.flatMap((layout) => made(x, position, base, layout));
-  return [...layouts, ["does-not-rotate", null, [...x]]];
+  // Of two numbers, either layout makes the same pair.
+  const two = [...rotate(x.slice(0, 2), position), ...x.slice(2)];
+  return [...layouts, ["width-not-as-expected", null, two, 2], ["does-not-rotate", null, [...x]]];
 }
 
 function made(x, position, base, layout) {
@@ -78,8 +84,7 @@ function made(x, position, base, layout) {
       }),
     ],
     ["output-permuted", layout, order.map((place) => right[place])],
-    // Of two numbers, either layout makes the same pair.
-    ...(layout === "half" ? [4, 6] : [2, 4, 6]).map(part),
+    ...[4, 6].map(part),
   ];
 }
 
@@ -108,8 +113,9 @@ export function measured(x, y, position, base, layout, tolerance) {
 }
 
 // { code, layout, amount, alike }: what made y of x; the layout is null where none shows, and `alike` a
-// base that would make the same of it. Without a bug that is known, the code is "none", and the
-// layout the one in which lengths are better kept.
+// base that would make the same of it. Without a bug that is known, the code is "coarse" near the
+// right numbers, by the amount that one is off; else "none", and the layout the one in which lengths
+// are better kept.
 export function judge(x, y, position, base, tolerance) {
   // Fewer frequencies are those of a larger base as far as they reach, and the rest hardly turns.
   const told = (code, layout, _, amount = null) => {
@@ -130,6 +136,11 @@ export function judge(x, y, position, base, tolerance) {
       if (found) return { ...found, layout, alike: null };
     }
   }
+  for (const { layout, right } of seen) {
+    const values = right(position);
+    const amount = Math.max(...y.map((value, i) => Math.abs(value - values[i])));
+    if (amount <= COARSE) return { code: "coarse", layout, amount, alike: null };
+  }
   const unkept = ({ pairs }) => pairs.reduce((sum, { length }) => sum + Math.abs(length - 1), 0);
   const [half, interleaved] = seen.map(unkept);
   return { code: "none", layout: interleaved < half * (1 - 1e-9) ? "interleaved" : "half", amount: null, alike: null };
@@ -138,22 +149,30 @@ export function judge(x, y, position, base, tolerance) {
 // Every pair is longer or shorter by one factor.
 function otherFactor({ x, y, position, right, fits }) {
   const amount = Math.hypot(...y) / Math.hypot(...x);
-  if (amount < 0.25 || amount > 4 || !fits(right(position).map((value) => amount * value))) return null;
+  if (amount < 0.25 || amount > 4 || Math.abs(amount - 1) < SAME) return null;
+  if (!fits(right(position).map((value) => amount * value))) return null;
   const ofScores = Math.abs(amount - x.length ** -0.5) < 1e-3;
   return { code: ofScores ? "norm-not-kept" : "attention-factor", amount };
 }
 
 // The roundest base that fits; the second pair tells it, and may have turned more than once.
 function otherBase({ x, position, pairs, right, fits }) {
-  for (let angle = pairs[1].turned; angle < position; angle += TAU) {
+  // All pairs at one frequency are base 1, and rounded angles may be a little beyond.
+  for (let angle = pairs[1].turned; angle < position + 1e-3; angle += TAU) {
     if (!(angle > 0)) continue;
     const base = (position / angle) ** (x.length / 2);
     const amount = [1, 2, 3, 6]
       .map((digits) => Number(base.toPrecision(digits)))
       .find((of) => fits(right(position, of)));
-    if (amount) return { code: "base-not-as-expected", amount };
+    if (amount) return { code: codeOfBase(amount), amount };
   }
   return null;
+}
+
+// Nobody takes a base near 1: exponents are too small there.
+function codeOfBase(base) {
+  if (base < 1.5) return "base-beyond-sense";
+  return base < 3 ? "exponents-not-as-expected" : "base-not-as-expected";
 }
 
 // The slowest pair tells a position without ambiguity, each faster one more exactly.
@@ -163,5 +182,6 @@ function otherPosition({ x, base, position, pairs, right, fits }) {
   const at = Math.abs(found - Math.round(found)) < 0.01 ? Math.round(found) : found;
   if (!(at > 0) || !fits(right(at))) return null;
   if (Number.isInteger(at)) return { code: "positions-shifted", amount: at };
+  if (at > position) return { code: "frequencies-multiplied", amount: at / position };
   return { code: "linearly-scaled", amount: position / at };
 }

@@ -70,6 +70,25 @@ test("a factor, a base and a position are measured", () => {
   close([at(1.25).amount], [4]);
 });
 
+test("right numbers of few digits are nearly right, and a factor that is nearly 1 is none", () => {
+  const right = rightAt(X, 5, 1e4, "interleaved");
+  const few = judged(right.map((value) => Number(value.toFixed(1))));
+  assert.deepEqual([few.code, few.layout], ["coarse", "interleaved"]);
+  assert.ok(few.amount > 0.005 && few.amount <= 0.05);
+  const off = (by) => judged(right.map((value, i) => value + (i === 3 ? by : 0))).code;
+  assert.deepEqual([off(0.059), off(0.061)], ["coarse", "none"]);
+  assert.equal(judged(right.map((value) => value * 1.0015)).code, "coarse");
+});
+
+test("frequencies are multiplied or divided, and a base near 1 is none that anybody takes", () => {
+  const { code, amount } = judged(rightAt(X, 7.5, 1e4, "half"));
+  assert.equal(code, "frequencies-multiplied");
+  close([amount], [1.5]);
+  const codes = [1, 1.4, 1.78, 3].map((base) => judged(rightAt(X, 5, base, "half")).code);
+  const [beyond, exponents, other] = ["base-beyond-sense", "exponents-not-as-expected", "base-not-as-expected"];
+  assert.deepEqual(codes, [beyond, beyond, exponents, other]);
+});
+
 test("a base that looks like a part that turns is told", () => {
   const part = candidates(X, 3, 1e4).find(([code, pairs, , n]) => code.startsWith("width") && pairs > "i" && n === 4);
   assert.equal(judged(part[2], 3).alike, 1e8);

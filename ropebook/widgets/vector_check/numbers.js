@@ -1,12 +1,14 @@
 // The numbers in what a reader pastes, however it was printed.
 
 const MOST = 2000;
-// tensor([1.0], dtype=torch.float32), [np.float64(1.0), ...], y = [...], and C's 1.0f
-const WRAPPED = /(?:[A-Za-z]+\.)?(?:tensor|array|b?float[0-9]*)\s*\(/gi;
-const NAMED = /\b(?:dtype|device|grad_fn|requires_grad|size)\s*=\s*(?:'[^']*'|"[^"]*"|<[^>]*>|[\w.]+)/g;
+// tensor([1.0], dtype=torch.float32), [np.float64(1.0), ...], y = [...], Node's Float32Array(8) [...],
+// Julia's Float32[...], C's 1.0f and Rust's 1f32
+const WRAPPED = /(?:[A-Za-z]+\.)?(?:float[0-9]+array(?:\([0-9]*\))?|tensor|array|b?float[0-9]*)\s*[([]/gi;
+const NAMED =
+  /\b(?:dtype|device|grad_fn|requires_grad|size|shape)\s*=\s*(?:'[^']*'|"[^"]*"|<[^>]*>|\([0-9, ]*\)|[\w.]+)/g;
 const ASSIGNED = /^\s*[A-Za-z_]\w*\s*[=:]/;
 const APART = /[\s,;()[\]{}]+/;
-const NUMBER = /^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?f?$/i;
+const NUMBER = /^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?(?:f(?:32|64)?)?$/i;
 const ENDLESS = /^[+-]?(?:nan|inf|infinity)$/i;
 
 // { numbers } or { problem: { code, found } }: what was found in place of `count` numbers.

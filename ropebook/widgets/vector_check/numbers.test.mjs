@@ -17,6 +17,11 @@ test("numbers are read however they are printed", () => {
     "{1.0f, -2.5F, .3e3f};",
     "out: 1\t-2.5\r\n+300",
     "(1;-2.5;300)",
+    "array([1., -2.5, 300.], shape=(3,), dtype=float32)",
+    "tf.Tensor([1. -2.5 300.], shape=(3,), dtype=float32)",
+    "Float32Array(3) [ 1, -2.5, 300 ]",
+    "Float32[1.0, -2.5, 300.0]",
+    "[1f32, -2.5f32, 3e2f64]",
   ]) {
     assert.deepEqual(read(text), { numbers: [1, -2.5, 300] }, text);
   }

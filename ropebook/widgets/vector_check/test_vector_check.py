@@ -16,6 +16,7 @@ from refusals import assert_refused
 
 from ropebook.widgets import VectorCheck
 from ropebook.widgets.vector_check.widget import (
+    COARSE,
     HIGHEST,
     LAYOUTS,
     LOWEST,
@@ -167,6 +168,8 @@ MADE = {
     "base-not-as-expected": (by(lambda width: speeds(width, 500_000.0)), True),
     "positions-shifted": (lambda x, ids, layout: turn(x, ids + 5, layout), False),
     "linearly-scaled": (lambda x, ids, layout: turn(x, ids / 2.5, layout), False),
+    "frequencies-multiplied": (lambda x, ids, layout: turn(x, ids * 1.37, layout), False),
+    "base-beyond-sense": (by(lambda width: torch.ones(width // 2, dtype=torch.float64)), False),
 }
 
 
@@ -218,6 +221,8 @@ def test_amounts_are_what_was_put_in(layout):
         ("base-not-as-expected", 4): 500_000,
         ("positions-shifted", 4): 9,
         ("linearly-scaled", 4): 2.5,
+        ("frequencies-multiplied", 4): 1.37,
+        ("base-beyond-sense", 4): 1,
         ("clockwise", 4): None,
     }
     for (name, position), amount in amounts.items():
@@ -231,6 +236,72 @@ def test_a_base_is_measured_though_its_result_was_rounded(base):
         made = by(lambda width: speeds(width, base))
         check = on(made, position, layout, digits="%.5f")
         assert (check.verdict, check.amount) == ("base-not-as-expected", base)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_a_right_result_of_half_precision_or_two_digits_is_no_bug(layout):
+    for position in POSITIONS:
+        right = known(position)["right", layout, None]
+        half = turn(torch.tensor(X)[None].bfloat16(), torch.tensor([position]), layout)[0]
+        for pasted in (printed(half), printed(right, "%.1f")):
+            check = VectorCheck(position=position, pasted=pasted)
+            assert (check.verdict, check.layout) == ("coarse", layout), (position, pasted)
+            off = max(abs(a - b) for a, b in zip(check.numbers, right.tolist(), strict=True))
+            assert check.amount == pytest.approx(off, rel=1e-9)
+        half = turn(torch.tensor(X)[None].half(), torch.tensor([position]), layout)[0]
+        check = VectorCheck(position=position, pasted=printed(half))
+        assert check.verdict in ("right", "coarse") and check.layout == layout, position
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_one_number_off_by_more_than_that_is_wrong(layout):
+    for position, place in itertools.product(POSITIONS, range(8)):
+        found = []
+        for off in (COARSE - 1e-3, COARSE + 1e-3):
+            numbers = known(position)["right", layout, None].clone()
+            numbers[place] += off
+            found.append(VectorCheck(position=position, pasted=printed(numbers)).verdict)
+        assert found == ["coarse", "none"], (position, place)
+
+
+def test_a_factor_that_is_nearly_one_is_none():
+    for factor, verdict in [(1.0015, "coarse"), (0.9985, "coarse"), (1.0025, "attention-factor")]:
+        check = on(lambda *given, by=factor: by * turn(*given), 7, "half")
+        assert check.verdict == verdict
+
+
+def test_of_two_numbers_that_turn_no_layout_is_told():
+    for position, layout in itertools.product(POSITIONS, LAYOUTS):
+        check = on(
+            lambda x, *rest: torch.cat((turn(x[..., :2], *rest), x[..., 2:]), -1), position, layout
+        )
+        told = (check.verdict, check.layout, check.amount)
+        assert told == ("width-not-as-expected", None, 2)
+        assert check.angles == pytest.approx(
+            [math.remainder(position, math.tau), 0, 0, 0], abs=1e-4
+        )
+
+
+@pytest.mark.parametrize(
+    ("width", "code"),
+    [
+        (72, "exponents-not-as-expected"),
+        (128, "exponents-not-as-expected"),
+        (256, "base-beyond-sense"),
+    ],
+)
+def test_a_base_near_one_is_another_denominator_as_the_diagnosis_has_it(width, code):
+    def made(x, ids, layout):
+        times = x.shape[-1] / 8  # at 64 numbers as at 8: the exponents are the same part
+        of = torch.arange(0, x.shape[-1], 2, dtype=torch.float64) / (width * times)
+        return turn(x, ids, layout, lambda _: BASE**-of)
+
+    for position in POSITIONS:
+        assert on(made, position, "half", digits="%.7f").verdict == code
+    report = diagnose(
+        lambda x, ids: made(x, ids, "half"), head_dim=64, inv_freq=inv_freq(64), max_position=512
+    )
+    assert report.findings[0].code == code
 
 
 def test_where_a_base_looks_like_a_part_that_turns_both_are_told():
@@ -268,6 +339,12 @@ READ = [
     "y = [np.float64(1.0), 2, 3, 4, 5, 6, 7, 8]",
     "{1.0f, 2.f, 3F, +4, 5, 6, 7, 8};",
     "\u00a01;2;3;4\t5,6,,7 (8)",
+    "array([1., 2., 3., 4., 5., 6., 7., 8.], shape=(8,), dtype=float32)",
+    "tf.Tensor([1. 2. 3. 4. 5. 6. 7. 8.], shape=(8,), dtype=float32)",
+    "Float32Array(8) [\n  1, 2, 3, 4,\n  5, 6, 7, 8\n]",
+    "Float64Array([1, 2, 3, 4, 5, 6, 7, 8])",
+    "y = Float32[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]",
+    "[1f32, 2.0f32, 3e0F32, 4.f64, 5f, 6, 7, 8]",
 ]
 REFUSED = {
     "": ("empty", "pasted must have 8 numbers, got none"),
@@ -275,6 +352,7 @@ REFUSED = {
     "1 2 3": ("count", "pasted must have 8 numbers, got 3"),
     "1 2 3 4 5 6 7 8 9": ("count", "pasted must have 8 numbers, got 9"),
     "1 2 3 x 5 6 7 8": ("word", "pasted must have numbers and nothing else, got 'x'"),
+    "1 2 3 4 5 6 7 8f16": ("word", "pasted must have numbers and nothing else, got '8f16'"),
     "1 2 3 4 5 6 7 1-2": ("word", "pasted must have numbers and nothing else, got '1-2'"),
     "Traceback (most recent call last)": ("word", "got 'Traceback'"),
     "1 nan 3 4 5 6 7 8": ("endless", "pasted must have finite numbers, got 'nan'"),
@@ -325,7 +403,7 @@ const told = texts.map(([position, text]) => {
   const { numbers, problem } = readNumbers(text, x.length);
   if (problem) return { problem: problem.code };
   const found = judge(x, numbers, position, 10000, tolerance);
-  const pairs = measured(x, numbers, position, 10000, found.layout ?? "half", tolerance);
+  const pairs = measured(x, numbers, position, 10000, found.layout ?? "interleaved", tolerance);
   const [angles, lengths] = ["turned", "length"].map((part) => pairs.map((pair) => pair[part]));
   return { numbers, ...found, angles, lengths };
 });
@@ -363,12 +441,31 @@ def test_the_page_and_python_agree_on_right_and_wrong_results():
     ]
     for name, layout, position in itertools.product(MADE, LAYOUTS, (3, 10, 16)):
         texts.append((position, on(MADE[name][0], 3, layout).pasted))
+    for position, layout in itertools.product(POSITIONS, LAYOUTS):
+        right = known(position)["right", layout, None]
+        texts += [(position, printed(right, digits)) for digits in ("%.0f", "%.1f", "%.2f")]
+        texts += [(position, printed(by * right)) for by in (0.998, 0.9985, 1.0015, 1.002)]
+        for base in (1.01, 1.4, 1.5, 1.78, 2, 2.9, 3):
+            turned = on(by(lambda width, base=base: speeds(width, base)), position, layout)
+            texts.append((position, turned.pasted))
     assert_alike(texts)
 
 
 def test_the_page_and_python_agree_on_senseless_input():
     draw = random.Random(7)
-    parts = [*"1.,;-+e[](){} \n\tfx=:−", "tensor(", "nan", "1e5", "0.5", "dtype=", "'", " 3 4 5 "]
+    parts = [
+        *"1.,;-+e[](){} \n\tfx=:−",
+        "tensor(",
+        "nan",
+        "1e5",
+        "0.5",
+        "dtype=",
+        "'",
+        " 3 4 5 ",
+        "f32",
+        "shape=(8,)",
+        "Float32[",
+    ]
     texts = [(3, "".join(draw.choices(parts, k=draw.randrange(40)))) for _ in range(3000)]
     texts += [(3, text) for text in (*READ, *REFUSED)]
     texts += [
@@ -434,10 +531,38 @@ STOPS = {
     "stop_half": "✓ Right, with pairs as halves.",
     "stop_neighbors": "✓ Right, with pairs as neighbors.",
     "stop_clockwise": "✓ With a note: clockwise, in halves.",
-    "stop_late": "✗ Wrong: off-by-one, in halves. It is turned as position 4 should be.",
+    "stop_late": "✗ Wrong: off-by-one, in halves. It is turned as position 4 should be, or",
     "stop_base": "✗ Wrong: base-not-as-expected, in halves. It is turned as by base 500\u202f000.",
     "stop_page": "✗ Wrong: interleaved-angles-on-half-pairs.",
 }
+
+
+def test_what_one_position_does_not_tell_is_said(widget):
+    half = turn(torch.tensor(X)[None].bfloat16(), torch.tensor([3]), "half")[0]
+    denominator = by(lambda width: BASE ** (-torch.arange(0, width, 2) / 128.0))
+    for pasted, said in {
+        printed(half): "≈ Nearly right, in halves: off by up to 0.012, as half precision",
+        printed(known(3)["width-not-as-expected", None, 2]): (
+            "✗ Wrong: width-not-as-expected. Only the first 2 of 8 numbers have turned."
+        ),
+        on(denominator, 3, "half").pasted: (
+            "✗ Wrong: exponents-not-as-expected, in halves. Exponents have another denominator: it"
+            " is turned as by base 1.78. Mend: Use 2i / rotary_dim"
+        ),
+        on(lambda x, ids, pairs: turn(x, ids * 1.5, pairs), 3, "half").pasted: (
+            "✗ Wrong: frequencies-multiplied, in halves. All frequencies are multiplied by 1.5."
+        ),
+        on(lambda x, ids, pairs: turn(x, ids * 4 / 3, pairs), 3, "half").pasted: (
+            "✗ Wrong: off-by-one, in halves. It is turned as position 4 should be, or all"
+            " frequencies are scaled. At another position a shift stays the same, and a factor"
+        ),
+    }.items():
+        widget.control("pasted").fill(pasted)
+        settle(widget)
+        assert verdict(widget).startswith(said)
+        marks = widget.page.locator(".rope-vector-picture text").all_text_contents()
+        fitting = sum(text.endswith("✓") for text in marks)
+        assert fitting == 4 or "≈" not in said
 
 
 def test_a_stop_pastes_and_its_numbers_follow_the_position(widget):
@@ -452,7 +577,7 @@ def test_a_stop_pastes_and_its_numbers_follow_the_position(widget):
     widget.control("stop_late").click()
     widget.slide(position=1.0)
     settle(widget)
-    assert "It is turned as position 17 should be." in verdict(widget)
+    assert "It is turned as position 17 should be, or all" in verdict(widget)
     assert f"position = {HIGHEST}" in widget.page.locator("code").inner_text()
 
 
@@ -527,7 +652,11 @@ def test_room_is_kept_for_every_verdict(on_scratch):
     for width in (340, 375, 626, 984):
         widget = on_scratch("vector_check", (width, 844), reduced_motion="reduce")
         heights = {}
-        for told, values in known(5).items():
+        shown = known(5) | {
+            name: on(made, 5, "interleaved").numbers for name, (made, _) in MADE.items()
+        }
+        shown["coarse"] = (known(5)["right", "interleaved", None] + COARSE / 2).tolist()
+        for told, values in shown.items():
             widget.page.evaluate(
                 "(text) => { model.set('position', 5); model.set('pasted', text);"
                 " model.save_changes(); }",

@@ -2,7 +2,7 @@ import { OWN_KEYS } from "../kit/controls.js";
 import { div, html, legendOf, setAttributes, widthOf } from "../kit/dom.js";
 import { mount } from "../kit/mount.js";
 import { fill, formatQuantity, whole } from "../kit/text.js";
-import { candidates, judge, measured, near, rightAt } from "./bugs.js";
+import { COARSE, candidates, judge, measured, near, rightAt } from "./bugs.js";
 import { printed, readNumbers } from "./numbers.js";
 import { MARKS, pairsPicture } from "./picture.js";
 
@@ -10,8 +10,8 @@ export const WORDS = {
   en: {
     title: "Vector check: paste what your code made of one vector",
     picture: "Four pairs of numbers: where each was, where it should be, and where it is",
-    take: "1. Turn this by your code",
-    paste: "2. Paste what comes back",
+    take: "1. Turn this by your code, in float32",
+    paste: "2. Paste what comes back: 3 digits or more",
     position: "position",
     copy: { copy: "copy", copied: "copied", chosen: "chosen: press Ctrl+C" },
     try: "Or try one:",
@@ -26,29 +26,40 @@ export const WORDS = {
     legend: { before: "x", should: "where it should be", yours: "what came back" },
     rows: { pair: "pair", places: "places", turned: "turned", wanted: "should", length: "length" },
     layouts: { half: "halves", interleaved: "neighbors" },
-    verdicts: { right: "✓ Right", note: "✓ With a note: ", wrong: "✗ Wrong: ", none: "✗ Wrong" },
+    verdicts: {
+      right: "✓ Right",
+      note: "✓ With a note: ",
+      wrong: "✗ Wrong: ",
+      none: "✗ Wrong",
+      coarse: "≈ Nearly right",
+    },
     right:
       ", with pairs as {layout}. Every pair keeps its length and has turned by position × frequency. Do your weights want these pairs?",
     none: ", and no bug known here. As {layout}, {fit} of 4 pairs are as they should be. To look further: python -m ropelib diagnose.",
+    coarse:
+      ", in {layout}: off by up to {amount}, as half precision or two digits are. Paste float32 numbers with three digits or more; if these are such, it is wrong.",
     pairs: ", in {layout}",
     // What one vector shows, where the code says more or less.
     shown: {
       "does-not-rotate": "x came back as it was.",
-      "off-by-one": "It is turned as position {amount} should be.",
-      "positions-shifted":
-        "It is turned as position {amount} should be: positions are shifted, or all frequencies scaled.",
+      "off-by-one": "It is turned as position {amount} should be, or all frequencies are scaled.",
+      "positions-shifted": "It is turned as position {amount} should be, or all frequencies are scaled.",
+      "frequencies-multiplied": "All frequencies are multiplied by {amount}.",
       "linearly-scaled": "All frequencies are divided by {amount}.",
       "attention-factor": "Every pair is {amount} times as long.",
       "norm-not-kept": "Every pair is 1 / √8 times as long: that is the scale of the scores.",
       "base-not-as-expected": "It is turned as by base {amount}.",
+      "base-beyond-sense": "It is turned as by base {amount}: exponents are too small.",
       rounded: "Frequencies in bfloat16 look alike here.",
       "exponents-not-as-expected": "Exponents are i/d in place of 2i/d, or the base is {amount}.",
+      denominator: "Exponents have another denominator: it is turned as by base {amount}.",
       "exponents-from-one": "Pairs are counted from 1, or all frequencies are divided by 10.",
       "width-not-as-expected": "Only the first {amount} of 8 numbers have turned.",
     },
     alike: "Base {base} looks alike here.",
     mend: "Mend: {fix}",
     mends: {
+      "off-by-one": "At another position a shift stays the same, and a factor does not: move the slider.",
       "positions-shifted": "At another position a shift stays the same, and a factor does not: move the slider.",
       clockwise: "Right with weights that are trained so.",
       "attention-factor": "Right where it is meant.",
@@ -112,16 +123,20 @@ function sentence(words, names, base, { problem, found, pairs }) {
   if (problem) return [fill(words.problems[problem.code], { found: quoted(problem.found) })];
   const { code, layout, amount, alike } = found;
   const verdict = (kind, ...nodes) => {
-    const tone = kind === "wrong" || kind === "none" ? "rope-vector-off" : "rope-vector-fits";
+    const tone = ["wrong", "none"].includes(kind) ? "rope-vector-off" : "rope-vector-fits";
     return html("b", { class: tone }, words.verdicts[kind], ...nodes);
   };
   const told = { layout: words.layouts[layout] };
   if (code === "right") return [verdict("right"), fill(words.right, told)];
+  if (code === "coarse") {
+    return [verdict("coarse"), fill(words.coarse, { ...told, amount: formatNumber(amount, 3) })];
+  }
   if (code === "none") {
     return [verdict("none"), fill(words.none, { ...told, fit: pairs.filter(({ fits }) => fits).length })];
   }
   const { severity, sentence: general, fix } = names[code];
-  const parts = [fill(words.shown[code] ?? general, { amount: formatQuantity(amount) })];
+  const shown = code === "exponents-not-as-expected" && amount < 3 ? "denominator" : code;
+  const parts = [fill(words.shown[shown] ?? general, { amount: formatQuantity(amount) })];
   // Frequencies of 8 binary digits are off by up to 1/2⁹, which a base near the right one may explain.
   if (code === "base-not-as-expected" && Math.abs(amount / base - 1) < 0.03) parts.push(words.shown.rounded);
   if (alike) parts.push(fill(words.alike, { base: formatQuantity(alike) }));
@@ -251,7 +266,10 @@ function build(tools) {
       const moved = read.numbers && pasted === own.pasted && at !== own.at;
       const { numbers, problem = null } = moved ? { problem: { code: "elsewhere", found: own.at } } : read;
       const found = numbers && judge(x, numbers, at, base, tolerance);
-      const pairs = measured(x, numbers ?? x, at, base, found?.layout ?? "half", tolerance);
+      // Where no layout shows, nothing has turned, or two neighbors alone.
+      const layout = found ? (found.layout ?? "interleaved") : "half";
+      const near = found?.code === "coarse" ? COARSE : tolerance;
+      const pairs = measured(x, numbers ?? x, at, base, layout, near);
       return { problem, found, pairs };
     },
     draw({ pasted, problem, pairs }, { width }) {

@@ -22,8 +22,9 @@ BASE = 10_000.0
 LOWEST, HIGHEST = 3, 16
 TOLERANCE = 0.00501  # of numbers under 10 that are rounded to three digits
 MOST = 2000  # characters
+COARSE = 0.06  # how far bfloat16 or two digits move a right number under 10
 LAYOUTS = ("half", "interleaved")
-# What can be told, in the words of `ropelib.diagnosis`, beside "right" and "none".
+# What can be told, in the words of `ropelib.diagnosis`, beside "right", "coarse" and "none".
 TOLD = (
     *("clockwise", "off-by-one", "exponents-not-as-expected", "exponents-from-one"),
     *("exponents-from-a-half", "angles-in-degrees", "last-pair-not-rotated"),
@@ -31,15 +32,21 @@ TOLD = (
     *("minus-sign-missing", "sin-and-cos-swapped", "sine-is-zero", "pair-overwritten"),
     *("output-permuted", "width-not-as-expected", "does-not-rotate", "attention-factor"),
     *("norm-not-kept", "base-not-as-expected", "positions-shifted", "linearly-scaled"),
+    *("frequencies-multiplied", "base-beyond-sense"),
 )
 
-_WRAPPED = re.compile(r"(?:[A-Za-z]+\.)?(?:tensor|array|b?float[0-9]*)\s*\(", re.IGNORECASE)
+_WRAPPED = re.compile(
+    r"(?:[A-Za-z]+\.)?(?:float[0-9]+array(?:\([0-9]*\))?|tensor|array|b?float[0-9]*)\s*[(\[]",
+    re.IGNORECASE,
+)
 _NAMED = re.compile(
-    r"\b(?:dtype|device|grad_fn|requires_grad|size)\s*=\s*"
-    r"(?:'[^']*'|\"[^\"]*\"|<[^>]*>|[A-Za-z0-9_.]+)"
+    r"\b(?:dtype|device|grad_fn|requires_grad|size|shape)\s*=\s*"
+    r"(?:'[^']*'|\"[^\"]*\"|<[^>]*>|\([0-9, ]*\)|[A-Za-z0-9_.]+)"
 )
 _ASSIGNED = re.compile(r"^\s*[A-Za-z_][A-Za-z0-9_]*\s*[=:]")
-_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?f?", re.IGNORECASE)
+_NUMBER = re.compile(
+    r"([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?)(?:f(?:32|64)?)?", re.IGNORECASE
+)
 
 
 def _codes() -> dict[str, dict[str, str]]:
@@ -103,7 +110,10 @@ class VectorCheck(RopeWidget, folder="vector_check"):
 
     @property
     def verdict(self) -> str:
-        """A code of `ropelib.diagnosis`, "right", or "none" for what no known bug makes.
+        """A code of `ropelib.diagnosis`, "right", "coarse" or "none".
+
+        "coarse" is right as far as half precision or two digits can tell; "none" is what no known
+        bug makes.
 
         Raises:
             ValueError: see `numbers`.
@@ -117,7 +127,7 @@ class VectorCheck(RopeWidget, folder="vector_check"):
 
     @property
     def amount(self) -> float | None:
-        """What was measured: a position, a base, a factor, how many numbers turn; else None."""
+        """What was measured: a position, base, factor, error, how many numbers turn; else None."""
         return self._found()[2]
 
     @property
@@ -133,12 +143,12 @@ class VectorCheck(RopeWidget, folder="vector_check"):
     @property
     def angles(self) -> list[float]:
         """By which angle each pair of the layout has turned, rad, from -pi to pi."""
-        return _angles(_vector(self.numbers), self.layout or "half").tolist()
+        return _angles(_vector(self.numbers), self.layout or "interleaved").tolist()
 
     @property
     def lengths(self) -> list[float]:
         """How many times as long each pair is as it was."""
-        return _lengths(_vector(self.numbers), self.layout or "half").tolist()
+        return _lengths(_vector(self.numbers), self.layout or "interleaved").tolist()
 
     def _found(self) -> tuple[str, str | None, float | None]:
         return judge(_vector(self.numbers), self.position)
@@ -164,9 +174,10 @@ def read_numbers(text: str) -> list[float]:
     numbers = []
     for word in words:
         endless = re.fullmatch(r"[+-]?(?:nan|inf|infinity)", word, re.IGNORECASE)
-        if not endless and not _NUMBER.fullmatch(word):
+        read = _NUMBER.fullmatch(word)
+        if not endless and not read:
             raise ValueError(f"pasted must have numbers and nothing else, got {word!r}")
-        number = math.nan if endless else float(word.rstrip("fF"))
+        number = float(read[1]) if read else math.nan
         if not math.isfinite(number):
             raise ValueError(f"pasted must have finite numbers, got {word!r}")
         numbers.append(number)
@@ -192,7 +203,9 @@ def known(position: float) -> dict[tuple[str, str | None, float | None], "Tensor
     x, width = _vector(X), len(X)
     pairs = torch.arange(width // 2, dtype=torch.float64)
     plain = inv_freq(width, BASE)
-    found = {("does-not-rotate", None, None): x}
+    # Of two numbers, either layout makes the same pair.
+    two = torch.cat((_turned(x[:2], position, plain[:1], "half"), x[2:]))
+    found = {("does-not-rotate", None, None): x, ("width-not-as-expected", None, 2): two}
     for layout, other in (LAYOUTS, LAYOUTS[::-1]):
         right = _turned(x, position, plain, layout)
         speeds = {
@@ -209,7 +222,7 @@ def known(position: float) -> dict[tuple[str, str | None, float | None], "Tensor
             found["off-by-one", layout, shifted] = _turned(x, shifted, plain, layout)
         halved = BASE ** (-pairs / width)  # as a base of its root has them
         found["exponents-not-as-expected", layout, BASE**0.5] = _turned(x, position, halved, layout)
-        for count in (4, 6) if layout == "half" else (2, 4, 6):
+        for count in (4, 6):
             turned = _turned(x[:count], position, inv_freq(count, BASE), layout)
             found["width-not-as-expected", layout, count] = torch.cat((turned, x[count:]))
         found["output-permuted", layout, None] = _converted(right, layout, other)
@@ -236,13 +249,18 @@ def judge(y: "Tensor", position: int) -> tuple[str, str | None, float | None]:
         for layout in LAYOUTS:
             for code, amount in find(y, position, layout):
                 return code, layout, amount
+    for layout in LAYOUTS:
+        amount = float((y - _right(position, BASE, layout)).abs().max())
+        if amount <= COARSE:
+            return "coarse", layout, amount
     unkept = [float((_lengths(y, layout) - 1).abs().sum()) for layout in LAYOUTS]
     return "none", LAYOUTS[unkept[1] < unkept[0] * (1 - 1e-9)], None
 
 
 def _factor(y: "Tensor", position: int, layout: str) -> Iterator[tuple[str, float]]:
     amount = float(y.norm() / _vector(X).norm())
-    if 0.25 <= amount <= 4 and _fits(y, amount * _right(position, BASE, layout)):
+    none = abs(amount - 1) < 2e-3  # rounding may leave as much
+    if 0.25 <= amount <= 4 and not none and _fits(y, amount * _right(position, BASE, layout)):
         of_scores = abs(amount - len(X) ** -0.5) < 1e-3
         yield "norm-not-kept" if of_scores else "attention-factor", amount
 
@@ -250,14 +268,22 @@ def _factor(y: "Tensor", position: int, layout: str) -> Iterator[tuple[str, floa
 def _other_base(y: "Tensor", position: int, layout: str) -> Iterator[tuple[str, float]]:
     """The roundest base that fits: the second pair tells it, which may have turned full turns."""
     angle = float(_angles(y, layout)[1])
-    while angle < position:
+    # All pairs at one frequency are base 1, and rounded angles may be a little beyond.
+    while angle < position + 1e-3:
         if angle > 0:
             base = (position / angle) ** (len(X) // 2)
             for digits in (1, 2, 3, 6):
                 rounded = float(f"{base:.{digits}g}")
                 if _fits(y, _right(position, rounded, layout)):
-                    yield "base-not-as-expected", rounded
+                    yield _code_of_base(rounded), rounded
         angle += math.tau
+
+
+def _code_of_base(base: float) -> str:
+    """Nobody takes a base near 1: exponents are too small there."""
+    if base < 1.5:
+        return "base-beyond-sense"
+    return "exponents-not-as-expected" if base < 3 else "base-not-as-expected"
 
 
 def _other_position(y: "Tensor", position: int, layout: str) -> Iterator[tuple[str, float]]:
@@ -271,7 +297,12 @@ def _other_position(y: "Tensor", position: int, layout: str) -> Iterator[tuple[s
     whole = abs(at - round(at)) < 0.01
     at = round(at) if whole else at
     if at > 0 and _fits(y, _right(at, BASE, layout)):
-        yield ("positions-shifted", at) if whole else ("linearly-scaled", position / at)
+        if whole:
+            yield "positions-shifted", at
+        elif at > position:
+            yield "frequencies-multiplied", at / position
+        else:
+            yield "linearly-scaled", position / at
 
 
 # ---- vectors ----
