@@ -258,7 +258,7 @@ _GROUPS = {
     "It cannot be measured": "call-raises call-hangs shape-not-kept not-finite device-not-kept",
     "No rotation at all": "not-deterministic adds-a-vector not-linear does-not-rotate "
     "norm-not-kept factor-changes-midway not-pairwise",
-    "Pairs, their sine and cosine": "minus-sign-missing cosine-negated "
+    "Pairs, their sine and cosine": "minus-sign-missing cosine-negated lines-miswritten "
     "half-angles-on-interleaved-pairs interleaved-angles-on-half-pairs "
     "angles-differ-within-pairs tables-half-width "
     "last-pair-not-rotated sin-and-cos-swapped sine-is-zero sine-partly-zero rest-not-kept "

@@ -103,6 +103,11 @@ WRONG = {
         "an assignment in place, one line after the other",
         "Keep a copy of the first until both are made.",
     ),
+    "lines-miswritten": (
+        "A line of a pair (a, b) is neither a cos - b sin nor b cos + a sin, or one stands twice.",
+        "a copied line with a letter left in it, a line that is missing, or one table handed twice",
+        "Write a cos - b sin for a, and b cos + a sin for b.",
+    ),
     "table-read-in-another-order": (
         "One table holds cosines and sines, and is read in another order than it is written.",
         "[cos | sin] for [cos sin cos sin ..]",
@@ -134,9 +139,10 @@ WRONG = {
         "Count pairs from 0 to d/2 - 1, both included.",
     ),
     "sin-and-cos-swapped": (
-        "Position 0 is turned by a quarter, and later ones back from there.",
-        "tables handed over as (sin, cos)",
-        "Exchange the two arguments.",
+        "Cosine stands where sine belongs, and sine where cosine does, in both lines of a pair or "
+        "in one.",
+        "tables handed over as (sin, cos), or a line written so",
+        "Exchange the two arguments; where it is one line, sin and cos in that line.",
     ),
     "sine-is-zero": (
         "Only the cosine is there: dimensions never meet their partners.",
