@@ -103,7 +103,7 @@ _NOTES = {
     ),
     "q-and-k-factors-differ": (
         "q and k have factors of their own, and scores their product.",
-        "a temperature on one of the two, or YaRN's factor lost on the other",
+        "a temperature or the scale of scores on one of the two, or YaRN's factor lost on one",
         "Right where it is meant; expected= compares the product.",
     ),
     "frequencies-depend-on-length": (

@@ -73,7 +73,8 @@ WRONG = {
         "Return the rotated tensor, and fill inv_freq.",
     ),
     "norm-not-kept": (
-        "Lengths change with the position, or pairs are scaled differently.",
+        "Lengths change with the position, pairs are scaled differently, or all vectors by what is "
+        "no attention factor: 1 / sqrt(head_dim) is the scale of scores.",
         "cos and sin of different angles in one pair, or another factor moved in",
         "Take cos and sin of one pair from one angle, and scale scores, not vectors.",
     ),
@@ -349,7 +350,7 @@ WRONG = {
     ),
     "packed-rows-wrong": (
         "A second document in a row is turned otherwise than alone.",
-        "positions taken to rise, or a slice in place of a look-up",
+        "positions taken to rise through a row",
         "Index tables by position_ids.",
     ),
     "one-token-rows-wrong": (
@@ -394,7 +395,7 @@ WRONG = {
     ),
     "half-precision-differs": (
         "Vectors of half precision are rotated otherwise, by more than rounding.",
-        "a fast path that lacks the factor, the rows or the layout",
+        "a fast path that lacks the factor, the rows, the layout or the frequencies",
         "Test the path that is used: in its dtype, with rows and single tokens.",
     ),
     "result-overwritten": (
