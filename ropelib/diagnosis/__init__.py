@@ -156,7 +156,8 @@ def diagnose(
         left alone up to a constant factor and an order of dimensions, and every way to call the
         rotation that was tried agrees: rows of a batch, far ones too, many heads and tokens, single
         ones, positions in any order, bfloat16, autocast, train and eval mode, another order in
-        memory, and the way back of training.
+        memory, and the way back of training. Code that counts on from the first position of a call
+        may be right with a note, `contiguous-positions-only`: it turns no other order as it says.
 
     Example:
         >>> from ropelib import apply_rotary, cos_sin, inv_freq

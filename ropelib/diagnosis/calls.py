@@ -122,8 +122,7 @@ def _packed_rows(m: Measured) -> Finding | None:
             "packed-rows-wrong",
             "Where a row holds several documents, each counted from 0, later ones are turned "
             "otherwise than alone.",
-            "positions that are taken to rise through a row (reset_position_ids is not followed), "
-            "or a slice of the table in place of a look-up",
+            "positions that are taken to rise through a row (reset_position_ids is not followed)",
             first_wrong_token=int(differs.any(-1)[0].any(0).nonzero()[0]),
             largest_difference=gap(packed, m.applied(x, ids)),
         )

@@ -12,6 +12,7 @@ from ropelib.diagnosis.call_decides import (
 )
 from ropelib.diagnosis.fit import is_round
 from ropelib.diagnosis.heads import heads_differ, heads_made_of_others
+from ropelib.diagnosis.lines import lines_without_partner
 from ropelib.diagnosis.measured import Measured
 from ropelib.diagnosis.miswritten import miswritten, sines_shifted
 from ropelib.diagnosis.origins import origin, shifted
@@ -97,7 +98,9 @@ def _position_ids_ignored(m: Measured) -> Finding | None:
 
 
 def _sin_and_cos_swapped(m: Measured) -> Finding | None:
-    if m.partner and float((m.start.abs() - math.pi / 2).abs().max()) < 1e-3:
+    if not m.partner or float(wrap(m.start - m.start[0]).abs().max()) > 1e-3:
+        return None
+    if abs(abs(float(m.start[0])) - math.pi / 2) < 1e-3:
         return wrong(
             "sin-and-cos-swapped",
             "At position 0 each pair is turned by a quarter turn, and turns back from there: "
@@ -170,7 +173,8 @@ def _not_pairwise(m: Measured) -> Finding | None:
 
 
 def _sine_is_zero(m: Measured) -> Finding | None:
-    if m.partner == {}:
+    start, once, twice = m.near.matrices[:3].diagonal(dim1=1, dim2=2)
+    if m.partner == {} and gap(twice * start, 2 * once**2 - start**2) < 0.02:  # cos 2f, by cos f
         return wrong(
             "sine-is-zero",
             "Dimensions shrink and grow with the position and never meet their partners: only the "
@@ -182,7 +186,10 @@ def _sine_is_zero(m: Measured) -> Finding | None:
 
 def _position_0_lost(m: Measured) -> Finding | None:
     """All positions but 0 are turned as they should be."""
-    phases, positions = m.phases(m.near)[:, : m.num_pairs], m.near.positions.double()[:, None]
+    phases, second = m.phases(m.near).chunk(2, dim=1)
+    if float(wrap(phases - second).abs().max()) > 1e-3 + 4 * m.noise:
+        return None  # no rotation
+    positions = m.near.positions.double()[:, None]
     others = wrap(phases - positions * phases[1])[1:].abs().max()
     if float(others) > 1e-3 + 4 * m.noise or m.noise > 0.02 or m.num_pairs < 2:
         return None
@@ -339,6 +346,7 @@ CAUSES = [
     _adds_a_vector,
     _not_linear,
     _does_not_rotate,
+    lines_without_partner,
     _sine_is_zero,
     _not_pairwise,
     _sin_and_cos_swapped,
@@ -383,6 +391,7 @@ SHAPELESS = {  # there is no description of such a thing
     "angles-differ-within-pairs",
     "sines-of-other-pairs",
     "cosine-negated",
+    "lines-miswritten",
     "last-tokens-not-turned",
     "early-positions-not-turned",
     "later-chunks-differ",

@@ -103,7 +103,7 @@ _NOTES = {
     ),
     "q-and-k-factors-differ": (
         "q and k have factors of their own, and scores their product.",
-        "a temperature on one of the two, or YaRN's factor lost on the other",
+        "a temperature or the scale of scores on one of the two, or YaRN's factor lost on one",
         "Right where it is meant; expected= compares the product.",
     ),
     "frequencies-depend-on-length": (
@@ -258,7 +258,7 @@ _GROUPS = {
     "It cannot be measured": "call-raises call-hangs shape-not-kept not-finite device-not-kept",
     "No rotation at all": "not-deterministic adds-a-vector not-linear does-not-rotate "
     "norm-not-kept factor-changes-midway not-pairwise",
-    "Pairs, their sine and cosine": "minus-sign-missing cosine-negated "
+    "Pairs, their sine and cosine": "minus-sign-missing cosine-negated lines-miswritten "
     "half-angles-on-interleaved-pairs interleaved-angles-on-half-pairs "
     "angles-differ-within-pairs tables-half-width "
     "last-pair-not-rotated sin-and-cos-swapped sine-is-zero sine-partly-zero rest-not-kept "

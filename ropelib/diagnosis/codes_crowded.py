@@ -13,7 +13,7 @@ CROWDED = {
     ),
     "repeated-positions-moved": (
         "Two tokens at one position are not turned alike.",
-        "positions counted on from the first, or made unique",
+        "positions made unique, or read as their order",
         "Look tables up by position_ids as they come; trees of drafts repeat them.",
     ),
     "table-grown-by-the-last-token": (

@@ -73,7 +73,8 @@ WRONG = {
         "Return the rotated tensor, and fill inv_freq.",
     ),
     "norm-not-kept": (
-        "Lengths change with the position, or pairs are scaled differently.",
+        "Lengths change with the position, pairs are scaled differently, or all vectors by what is "
+        "no attention factor: 1 / sqrt(head_dim) is the scale of scores.",
         "cos and sin of different angles in one pair, or another factor moved in",
         "Take cos and sin of one pair from one angle, and scale scores, not vectors.",
     ),
@@ -102,6 +103,11 @@ WRONG = {
         "One dimension of a pair is made of the other one as it was already turned.",
         "an assignment in place, one line after the other",
         "Keep a copy of the first until both are made.",
+    ),
+    "lines-miswritten": (
+        "A line of a pair (a, b) is neither a cos - b sin nor b cos + a sin, or one stands twice.",
+        "a copied line with a letter left in it, a line that is missing, or one table handed twice",
+        "Write a cos - b sin for a, and b cos + a sin for b.",
     ),
     "table-read-in-another-order": (
         "One table holds cosines and sines, and is read in another order than it is written.",
@@ -134,9 +140,10 @@ WRONG = {
         "Count pairs from 0 to d/2 - 1, both included.",
     ),
     "sin-and-cos-swapped": (
-        "Position 0 is turned by a quarter, and later ones back from there.",
-        "tables handed over as (sin, cos)",
-        "Exchange the two arguments.",
+        "Cosine stands where sine belongs, and sine where cosine does, in both lines of a pair or "
+        "in one.",
+        "tables handed over as (sin, cos), or a line written so",
+        "Exchange the two arguments; where it is one line, sin and cos in that line.",
     ),
     "sine-is-zero": (
         "Only the cosine is there: dimensions never meet their partners.",
@@ -343,7 +350,7 @@ WRONG = {
     ),
     "packed-rows-wrong": (
         "A second document in a row is turned otherwise than alone.",
-        "positions taken to rise, or a slice in place of a look-up",
+        "positions taken to rise through a row",
         "Index tables by position_ids.",
     ),
     "one-token-rows-wrong": (
@@ -388,7 +395,7 @@ WRONG = {
     ),
     "half-precision-differs": (
         "Vectors of half precision are rotated otherwise, by more than rounding.",
-        "a fast path that lacks the factor, the rows or the layout",
+        "a fast path that lacks the factor, the rows, the layout or the frequencies",
         "Test the path that is used: in its dtype, with rows and single tokens.",
     ),
     "result-overwritten": (

@@ -137,7 +137,7 @@ def _positions(oracle: Oracle) -> Iterator[_Guess]:
         Way(all_of[-6:].repeat_interleave(2)),
         "Where two tokens of a call share a position, as those of a tree of drafts do, they are "
         "not turned alike.",
-        "positions counted on from the first, or made unique; look tables up by position_ids",
+        "positions made unique, or read as their order; look tables up by position_ids",
         (Way(all_of[-12:]),),
     )
     yield _Guess(

@@ -3,6 +3,7 @@
 import torch
 from torch import Tensor
 
+from ropelib.diagnosis.lines import lines_of_pairs
 from ropelib.diagnosis.measured import Measured
 from ropelib.diagnosis.report import Finding, wrong
 from ropelib.diagnosis.tensors import gap
@@ -23,7 +24,8 @@ def miswritten(m: Measured) -> Finding | None:
         if finding := _overwritten(one, *other):
             return finding
     lines = c, s, c2, s2
-    return _negated(*lines) or _one_line_swapped(*lines) or _table_rearranged(m, *lines)
+    named = _negated(*lines) or _one_line_swapped(*lines) or _table_rearranged(m, *lines)
+    return named or lines_of_pairs(m)
 
 
 def _alike(a: Tensor, b: Tensor) -> bool:
@@ -60,7 +62,7 @@ def _negated(c: Tensor, s: Tensor, c2: Tensor, s2: Tensor) -> Finding | None:
 
 
 def _one_line_swapped(c: Tensor, s: Tensor, c2: Tensor, s2: Tensor) -> Finding | None:
-    if not (_alike(s2, c) and _alike(c2, s)):
+    if not (_alike(s2, c) and _alike(c2, s)) or _alike(c, s):  # one table in both places
         return None
     line = "second" if _alike(c[0], torch.ones_like(c[0])) else "first"
     return wrong(

@@ -26,8 +26,8 @@ def joint_report(
     """Join the reports of q and of k, and compare the two."""
     joint = functools.partial(_joint, measured=measured, factor=expectation.attention_factor)
     q, k = reports
-    bugs = {f.code for report in reports for f in report.findings if f.severity == "wrong"}
-    if bugs and bugs <= _OF_FACTORS and _factors_differ(q, k, measured):
+    bugs = [f for report in reports for f in report.findings if f.severity == "wrong"]
+    if bugs and all(map(_is_of_a_factor, bugs)) and _factors_differ(q, k, measured):
         # Scores have the product of the two: that is what is expected, and each may have its own.
         own = [replace(expectation, attention_factor=each.attention_factor) for each in reports]
         return joint([report_on(m, one) for m, one in zip(measured, own, strict=True)])
@@ -50,7 +50,9 @@ def _joint(reports: list[Report], measured: list[Measured], factor: float | None
             return replace(other, findings=(finding, *other.findings))
     error = relativity_error(*(m.near for m in measured))
     exact = error < 1e-3
-    if codes[0] == codes[1] == {"norm-not-kept"} and (exact or _is_coarse_xpos(*measured)):
+    scaled = all(_is_of_a_factor(f) for report in reports for f in report.findings)
+    both = codes[0] == codes[1] == {"norm-not-kept"} and not scaled
+    if both and (exact or _is_coarse_xpos(*measured)):
         finding = decay_within_pairs(measured) or (wrong_with_decay(measured) if exact else None)
         if finding:
             return replace(q, findings=(finding,))
@@ -67,9 +69,16 @@ def _joint(reports: list[Report], measured: list[Measured], factor: float | None
             findings = [difference, *(f for f in findings if f.code not in twice)]
         if _factors_differ(q, k, measured):
             allowed = 1e-4 + 2 * sum(m.noise for m in measured)
-            told = _factors(q.attention_factor, k.attention_factor, factor, allowed)
+            scale = q.head_dim**-0.5  # of scores
+            told = _factors(q.attention_factor, k.attention_factor, factor, allowed, scale)
             findings = [told, *(f for f in findings if f.code != "attention-factor")]
     return replace(q, findings=tuple(sorted(findings, key=lambda f: f.severity != "wrong")))
+
+
+def _is_of_a_factor(finding: Finding) -> bool:
+    """Say whether it is one factor of all, which the other of the two may make good."""
+    of_scores = finding.code == "norm-not-kept" and set(finding.evidence) == {"scale"}
+    return of_scores or finding.code in _OF_FACTORS
 
 
 def _factors_differ(q: Report, k: Report, measured: list[Measured]) -> bool:
@@ -78,7 +87,9 @@ def _factors_differ(q: Report, k: Report, measured: list[Measured]) -> bool:
     return abs(q.attention_factor / k.attention_factor - 1) > 2e-5 + sum(m.noise for m in measured)
 
 
-def _factors(of_q: float, of_k: float, expected: float | None, allowed: float) -> Finding:
+def _factors(
+    of_q: float, of_k: float, expected: float | None, allowed: float, scale: float
+) -> Finding:
     """Return what factors of q and k make together, beside what is expected."""
     times = of_q * of_k
 
@@ -88,9 +99,12 @@ def _factors(of_q: float, of_k: float, expected: float | None, allowed: float) -
     what = f"cos and sin are multiplied by {of_q:.6g} for q and by {of_k:.6g} for k"
     if expected is None or same(times, expected**2):
         meant = "." if expected is None else ", as expected."
+        usual = "YaRN has its factor on both."
+        if same(times, scale):
+            usual = "That is 1 / sqrt(head_dim), which attention must not apply again (scale=1)."
         return note(
             "q-and-k-factors-differ",
-            f"{what}: scores by {times:.6g}{meant} YaRN has its factor on both.",
+            f"{what}: scores by {times:.6g}{meant} {usual}",
             factor_of_q=of_q,
             factor_of_k=of_k,
         )

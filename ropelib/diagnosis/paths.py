@@ -184,7 +184,7 @@ def otherwise(dtype: str, where: str, difference: float) -> Finding:
         f"Vectors of {dtype} are rotated otherwise than the same vectors of float32, by more than "
         f"rounding ({where}).",
         "a fast path or kernel for half precision that lacks the factor, the rows of position_ids, "
-        "or the layout of the other one",
+        "the layout or the frequencies of the other one",
         largest_difference=difference,
     )
 

@@ -11,6 +11,16 @@ def _():
     return {"rotate": lambda x, ids: plain(x, ids, factor=1 + 0.08 * (x.dtype != torch.float16))}
 
 
+for percent in (99, 99.9, 101):
+
+    @exhibit(f"frequencies of {percent} % in bfloat16", "half-precision-differs", layout="half")
+    def _(percent=percent):
+        other = PLAIN * percent / 100
+        return {
+            "rotate": lambda x, ids: plain(x, ids, other if x.dtype == torch.bfloat16 else PLAIN)
+        }
+
+
 @exhibit("single tokens of float16 restart", "half-precision-differs", layout="interleaved")
 def _():
     def rotate(x, ids):

@@ -104,6 +104,21 @@ def by(factor):
     return lambda x, ids: plain(x, ids, factor=factor)
 
 
+@exhibit("q alone has the scale of scores", notes=("q-and-k-factors-differ",))
+def _():
+    return {"rotate": (by(DIM**-0.5), plain)}
+
+
+@exhibit("q has the scale of scores, and none is expected", "attention-factor-not-as-expected")
+def _():
+    return {"rotate": (by(DIM**-0.5), plain), "attention_factor": 1.0}
+
+
+@exhibit("both have the scale of scores", "norm-not-kept")
+def _():
+    return {"rotate": (by(DIM**-0.5), by(DIM**-0.5))}
+
+
 @exhibit("k alone has a factor", notes=("q-and-k-factors-differ",))
 def _():
     return {"rotate": (plain, by(1.5))}
