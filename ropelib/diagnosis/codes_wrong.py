@@ -446,6 +446,5 @@ WRONG = {
         "a backward written by hand",
         "Rotate by minus the angle and keep the factor; test with gradcheck.",
     ),
-    **CROWDED,
-    **COMPARED,
+    **(CROWDED | COMPARED),
 }
