@@ -73,8 +73,7 @@ WRONG = {
         "Return the rotated tensor, and fill inv_freq.",
     ),
     "norm-not-kept": (
-        "Lengths change with the position, pairs are scaled differently, or all vectors by what is "
-        "no attention factor: 1 / sqrt(head_dim) is the scale of scores.",
+        "Lengths change with the position, or are scaled by what is no attention factor.",
         "cos and sin of different angles in one pair, or another factor moved in",
         "Take cos and sin of one pair from one angle, and scale scores, not vectors.",
     ),
@@ -140,8 +139,7 @@ WRONG = {
         "Count pairs from 0 to d/2 - 1, both included.",
     ),
     "sin-and-cos-swapped": (
-        "Cosine stands where sine belongs, and sine where cosine does, in both lines of a pair or "
-        "in one.",
+        "Cosine and sine have changed places, in both lines of a pair or in one.",
         "tables handed over as (sin, cos), or a line written so",
         "Exchange the two arguments; where it is one line, sin and cos in that line.",
     ),
@@ -448,6 +446,5 @@ WRONG = {
         "a backward written by hand",
         "Rotate by minus the angle and keep the factor; test with gradcheck.",
     ),
-    **CROWDED,
-    **COMPARED,
+    **(CROWDED | COMPARED),
 }

@@ -219,7 +219,7 @@ def _guesses(
                 f"angles-in-{code}",
                 to_low(angles),
                 f"Angles are rounded to {bits} significant bits{when}: beyond {2**bits} rad they "
-                "are known to whole radians at best.",
+                "are known to even radians at best.",
                 "angles that go through a matrix product in TF32, or are cast to float16"
                 if code == "tf32"
                 else "position_ids, inv_freq and their product share the low precision of a model",
