@@ -11,7 +11,7 @@ export const WORDS = {
     title: "Vector check: paste what your code made of one vector",
     picture: "Four pairs of numbers: where each was, where it should be, and where it is",
     take: "1. Turn this by your code, in float32",
-    paste: "2. Paste what comes back: 3 digits or more",
+    paste: "2. Paste it back: 3 digits or more",
     position: "position",
     copy: { copy: "copy", copied: "copied", chosen: "chosen: press Ctrl+C" },
     try: "Or try one:",
