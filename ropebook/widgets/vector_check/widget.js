@@ -65,6 +65,7 @@ export const WORDS = {
       "attention-factor": "Right where it is meant.",
       "linearly-scaled": "Right where it is meant.",
       "width-not-as-expected": "Mend: Set rotary_dim once.",
+      "sin-and-cos-swapped": "Mend: Exchange the two arguments.",
       "norm-not-kept": "Mend: Scale scores, not vectors.",
     },
     problems: {
