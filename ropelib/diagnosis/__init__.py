@@ -247,8 +247,10 @@ def _measured_right(probe: Probe, max_position: int) -> Measured | None:
     report = _examine([probe], None, max_position, Expectation(still_axes=True))
     if report.codes == ("heads-differ",):
         return None
-    if set(report.codes[:1]) & set(SUSPECT) and getattr(probe.rotate, "is_one_head", False):
-        meant = Expectation(inv_freq=report.inv_freq)  # one of several: no series by itself
+    one_head = getattr(probe.rotate, "is_one_head", False)  # one of several: no series by itself
+    said = {"frequencies-multiplied"} if not one_head else SUSPECT  # which is what is expected
+    if set(report.codes[:1]) & said:
+        meant = Expectation(inv_freq=report.inv_freq)
         report = _examine([probe], None, max_position, meant)
     if not report.ok:
         raise ValueError(
@@ -358,20 +360,19 @@ def _report(m: Measured, expectation: Expectation) -> Report:
         return Report(m.head_dim, positions=m.limit, probed=probed, findings=findings)
     if finding and finding.code == "position-0-lost":
         m = m.without_position_0()
+    told = {"attention_factor": _snap(float(m.scale.mean()))} if m.keeps_lengths else {}
+    if m.is_proportional:
+        told |= {"base": m.fit.base, "factor": m.fit.factor, "inv_freq": m.inv_freq}
+        told |= {"direction": m.direction, "profile": _profile(m)}
     return Report(
         head_dim=m.head_dim,
         layout=m.pairing.layout,
-        base=m.fit.base,
-        factor=m.fit.factor,
-        inv_freq=m.inv_freq,
         rotary_dim=2 * m.pairing.width,
-        direction=m.direction,
-        attention_factor=_snap(float(m.scale.mean())),
         axis_of_pairs=m.axes and m.axes.of_pairs,
         positions=int(m.far.positions[-1]) + 1,
         probed=len(m.far.positions),
-        profile=_profile(m),
         findings=findings,
+        **told,
     )
 
 

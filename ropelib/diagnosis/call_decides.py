@@ -7,7 +7,7 @@ from ropelib.diagnosis.inputs import through
 from ropelib.diagnosis.measured import Measured, speeds_of
 from ropelib.diagnosis.probes import CallError, Rotate
 from ropelib.diagnosis.report import Finding, wrong
-from ropelib.diagnosis.tensors import SAME, gap, random, wrap
+from ropelib.diagnosis.tensors import SAME, gap, random, spread, wrap
 
 _KEPT = 1e-6  # of an entry that passes as it is
 _ODD = 23  # tokens: a number that nobody else asks for, with positions below 32 after a step on
@@ -86,7 +86,7 @@ def early_positions_still(m: Measured) -> Finding | None:
     first = int(still.int().argmin())  # 0 where all are
     if m.obeys != "all" or first < 2 or bool(still[first:].any()):
         return None
-    if first == 2 and not _begins_late(m.far.matrices[:4]):
+    if first == 2 and not _begins_late(m.far.matrices[:9]):
         return None
     low, high = (int(m.far.positions[i]) for i in (first - 1, first))
     x = random(1, 2, 1, m.head_dim)
@@ -110,11 +110,11 @@ def early_positions_still(m: Measured) -> Finding | None:
 
 
 def _begins_late(matrices: Tensor) -> bool:
-    """Whether position 0 is not turned, and from 1 on each step is alike: else one is wrong."""
+    """Whether position 0 is not turned, and from 1 on each step is alike, which blocks have not."""
     start = matrices[0]
     steps = matrices[2:] @ matrices[1:-1].mT
     unturned = float((start - torch.diag(start.diagonal())).abs().max()) < _KEPT
-    return unturned and gap(steps[0], steps[1]) < SAME
+    return unturned and spread(steps, axis=0) < SAME
 
 
 def later_chunks(m: Measured) -> Finding | None:

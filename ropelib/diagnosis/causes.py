@@ -15,7 +15,7 @@ from ropelib.diagnosis.heads import heads_differ, heads_made_of_others
 from ropelib.diagnosis.lines import lines_without_partner
 from ropelib.diagnosis.measured import Measured
 from ropelib.diagnosis.miswritten import miswritten, sines_shifted
-from ropelib.diagnosis.origins import origin, shifted
+from ropelib.diagnosis.origins import origin, reversed_order, shifted
 from ropelib.diagnosis.past_the_end import read_past_its_end
 from ropelib.diagnosis.paths import not_repeated, stays_grown
 from ropelib.diagnosis.precision import coarse_frequencies, lost_precision
@@ -89,7 +89,7 @@ def _position_ids_ignored(m: Measured) -> Finding | None:
             "positions made inside by arange(seq_len)",
         )
     if m.obeys == "differences":
-        return wrong(
+        return reversed_order(m, of_the_call=True) or wrong(
             "positions-restart",
             "Positions are counted from the first of each call, so that a later chunk is turned "
             "as if it were the first.",

@@ -267,7 +267,8 @@ _GROUPS = {
     "exponents-from-one inverted-ramp frequencies-in-bfloat16 frequencies-in-float16 "
     "frequencies-in-tf32",
     "Positions": "position-ids-ignored positions-restart off-by-one positions-shifted "
-    "turned-at-position-0 position-0-lost early-positions-not-turned not-relative "
+    "positions-reversed positions-bent turned-at-position-0 position-0-lost "
+    "early-positions-not-turned not-relative "
     "order-of-positions-ignored repeated-positions-moved single-positions-wrong",
     "Right at first, wrong past some length": "angles-drift frequencies-change-midway "
     "positions-clamped table-read-past-its-end positions-wrap-around positions-in-bfloat16 "

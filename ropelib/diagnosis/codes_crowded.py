@@ -111,6 +111,16 @@ CROWDED = {
         "rows of zeros before the others of a table, for class tokens or padding",
         "Look the table up by position, from its first row on.",
     ),
+    "positions-bent": (
+        "Angles follow a function of the position, and not the position.",
+        "log(1 + p), p // 2, a rounding or the like before the product with inv_freq",
+        "Multiply inv_freq by the position itself.",
+    ),
+    "positions-reversed": (
+        "Positions are counted back from the end.",
+        "length - 1 - position, or a table that is flipped",
+        "Count from the first token; a cache only grows at the end.",
+    ),
     "long-call-differs": (
         "Many tokens in one call are turned otherwise than in several.",
         "a path, or a number, that the number of tokens decides",

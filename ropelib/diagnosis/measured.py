@@ -23,6 +23,8 @@ from ropelib.diagnosis.probes import (
 from ropelib.diagnosis.several_axes import Axes, measured_axes
 from ropelib.diagnosis.tensors import SAME, gap, random, wrap
 
+_UNEVEN = 0.02  # of a length
+_BENT = 0.3  # rad: what angles in bfloat16 are off by below 129, and a half
 FEWEST = 12  # positions that the probes cannot do without
 
 
@@ -242,6 +244,20 @@ class Measured:
     def scale(self) -> Tensor:
         """By what each rotating dimension is multiplied, over all near positions."""
         return self.lengths(self.near).mean(0)
+
+    @property
+    def keeps_lengths(self) -> bool:
+        """Whether one factor is that of all pairs at all near positions."""
+        return (
+            self.noise < _UNEVEN
+            and float((self.scale / self.scale.mean() - 1).abs().max()) < _UNEVEN
+        )
+
+    @property
+    def is_proportional(self) -> bool:
+        """Whether angles of most near positions are these times `speeds`, which else are none."""
+        off = self.residual(self.near, self.speeds).amax(1) > _BENT
+        return float(off.double().mean()) < 0.25
 
     @property
     def factors(self) -> Tensor:

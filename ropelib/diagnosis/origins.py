@@ -139,6 +139,8 @@ def shifted(m) -> Finding:
     first = next(iter(shifts.values()))
     if any(abs(shift - first) > _EXACT for shift in shifts.values()):
         return _of_axes({axis: shift for axis, shift in shifts.items() if abs(shift) > _EXACT})
+    if finding := reversed_order(m):
+        return finding
     code = "off-by-one" if _are_ones([first]) else "positions-shifted"
     return wrong(
         code,
@@ -149,6 +151,24 @@ def shifted(m) -> Finding:
         else "an offset added twice, or one of another sequence",
         since=0,
         shift=first,
+    )
+
+
+def reversed_order(m, of_the_call: bool = False) -> Finding | None:
+    """Say from where positions are counted back, where each is turned as that place less itself."""
+    shift = next(iter((_shifts(m) or {}).values()), 0.0)
+    if m.direction != -1 or shift > -1.5:
+        return None
+    return _back_from("position_ids[-1]" if of_the_call else f"{-shift:.6g}")
+
+
+def _back_from(end: str) -> Finding:
+    return wrong(
+        "positions-reversed",
+        f"Positions are counted back from the end: p is turned as {end} - p should be. A token one "
+        "back scores as one ahead should, and cached keys do not fit once the end moves.",
+        "seq_len - 1 - position, or a table or sequence that is flipped",
+        since=0,
     )
 
 
@@ -192,6 +212,9 @@ def _by_length(m) -> Finding | None:
     short, shift = (shift_of(angles, speeds) for angles in (turned, start))
     if short is None or shift is None:
         return None
+    if m.direction == -1 and abs(short + _SHORT - shift - tokens) < _EXACT:
+        more = -shift - tokens
+        return _back_from("seq_len" + (f" {more:+.6g}".replace("-", "- ") if more else ""))
     more = shift - tokens
     by = "another number in calls of another length"
     if abs(short - _SHORT - more) < _EXACT:

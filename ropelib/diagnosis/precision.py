@@ -7,6 +7,7 @@ from itertools import chain
 import torch
 from torch import Tensor
 
+from ropelib.diagnosis.bent import bent
 from ropelib.diagnosis.fit import Fit
 from ropelib.diagnosis.measured import Measured, speeds_of
 from ropelib.diagnosis.paths import at_near_positions, otherwise
@@ -21,6 +22,11 @@ ROUNDINGS = {  # from float64 to what is left of a number, and how many signific
     "bfloat16": (lambda t: t.bfloat16().double(), 8),
     "float16": (lambda t: t.half().double(), 11),
     "tf32": (lambda t: _round_to_bits(t, 11), 11),
+}
+_CASTS = {
+    "bfloat16": "module.bfloat16() or .to(torch.bfloat16) takes the buffer inv_freq along",
+    "float16": "module.half() or .to(torch.float16) takes the buffer inv_freq along",
+    "tf32": "inv_freq that comes out of a matrix product in TF32",
 }
 
 
@@ -106,6 +112,8 @@ def _explain(m: Measured, far: Curves, near: Curves, when: str) -> Finding | Non
         if beside := of_its_slot(m, far, int(strays.any(1).nonzero()[0]), dtype):
             return beside
         return some_positions_wrong(far.positions[strays.any(1)], evidence, when)
+    if not when and (otherwise_read := bent(m, phases, far.positions)):
+        return otherwise_read
     return Finding(
         "angles-drift",
         "wrong",
@@ -222,7 +230,7 @@ def _guesses(
                 "are known to even radians at best.",
                 "angles that go through a matrix product in TF32, or are cast to float16"
                 if code == "tf32"
-                else "position_ids, inv_freq and their product share the low precision of a model",
+                else f"the product of position_ids and inv_freq in {code}, the dtype of a model",
             )
 
 
@@ -304,7 +312,7 @@ def _words_on_frequencies(
     return (
         f"Frequencies are rounded to {bits} significant bits{when}{fewer}: angles are off {by} "
         f"{100 * largest:.2g}% of themselves{' at most' if errors is not None else ''}{turns}.",
-        "module.bfloat16(), .half() or .to(dtype) takes the buffer inv_freq along",
+        f"inv_freq cast to the dtype of x, {name}" if when else _CASTS[name],
     )
 
 

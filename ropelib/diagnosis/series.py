@@ -113,8 +113,8 @@ def multiplied(m: Measured) -> Finding | None:
     fit = m.fit
     if not fit.is_geometric or fit.base < 1 or m.axes or fit.factor > 1 - 1e-3 - 8 * m.noise:
         return None
-    if any(abs(turn / fit.factor - 1) < 1e-4 for turn in (1 / math.tau, 1 / math.pi)):
-        return None  # positions counted in turns, or in half turns
+    if abs(fit.factor * math.tau - 1) < 1e-4:
+        return None  # positions counted in turns, as DINOv3's
     first = float(m.turning[0])
     beyond = (
         f" The first is taken for {first:.6g} rad/token, as the slower ones go on: seen alone, "

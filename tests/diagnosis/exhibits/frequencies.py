@@ -1,5 +1,7 @@
 """Frequencies that nobody chooses, and those that only look so."""
 
+import math
+
 import torch
 
 from exhibits.kit import DIM, PLAIN, exhibit, plain, yarn
@@ -93,6 +95,16 @@ def _():
 @exhibit("degrees made of radians", "frequencies-multiplied", base=10_000, layout="half")
 def _():
     return turning_by(torch.rad2deg(PLAIN))
+
+
+@exhibit("positions counted in half turns", "frequencies-multiplied", base=10_000, **FAST)
+def _():
+    return turning_by(PLAIN * math.pi)
+
+
+@exhibit("positions counted in turns (DINOv3)", notes=SCALED, layout="half", factor=1 / math.tau)
+def _():
+    return turning_by(PLAIN * math.tau)
 
 
 @exhibit("more than half a turn in a step, as expected", notes=SCALED, base=10_000, **FAST)

@@ -41,9 +41,31 @@ def _():
     return {"rotate": lambda x, ids: turn(x, ids[..., None] * PLAIN + 0.5, "half")}
 
 
-@exhibit("the square of the position", "angles-drift", layout="half")
-def _():
-    return {"rotate": lambda x, ids: plain(x, ids.double() ** 2 / 100)}
+for name, code, read in (
+    ("the square of the position", "positions-bent", lambda p: p**2 / 100),
+    ("the cube of the position", "positions-bent", lambda p: p**3),
+    ("the logarithm of the position", "positions-bent", torch.log1p),
+    ("positions in pairs", "positions-bent", lambda p: p // 2),
+    ("half the position, rounded", "positions-bent", lambda p: (p / 2).round()),
+    ("a number more for each page", "positions-bent", lambda p: p + p // 64),
+    ("a table of six rows, clamped", "positions-clamped", lambda p: p.clamp(max=5)),
+    ("a table of seven rows that wraps around", "positions-wrap-around", lambda p: p % 7),
+):
+
+    @exhibit(name, code, layout="half")
+    def _(read=read):
+        return {"rotate": lambda x, ids: plain(x, read(ids.double()))}
+
+
+for name, back in (
+    ("counted back from the end of the text", lambda ids: 8191 - ids),
+    ("counted back from the last position of the call", lambda ids: ids.max() - ids),
+    ("counted back from the number of tokens", lambda ids: ids.shape[-1] - 1 - ids),
+):
+
+    @exhibit(name, "positions-reversed", layout="half", base=10_000, direction=-1)
+    def _(back=back):
+        return {"rotate": lambda x, ids: plain(x, back(ids))}
 
 
 @exhibit("a degree more at odd positions", "not-relative", layout="half")

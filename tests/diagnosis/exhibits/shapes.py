@@ -1,6 +1,7 @@
 """Right rotations of more widths, scalings, dtypes and ways to write them."""
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import torch
@@ -33,7 +34,8 @@ def _():
     "neighbors from pi on, clockwise", layout="interleaved", notes=("clockwise",), direction=-1
 )
 def _():
-    return {"rotate": lambda x, ids: plain(x, ids, -PI, "interleaved")}
+    meant = SimpleNamespace(inv_freq=PI, layout="interleaved", direction=-1)
+    return {"rotate": lambda x, ids: plain(x, ids, -PI, "interleaved"), "expected": meant}
 
 
 for width in (20, 32, 80, 96, 128, 192):

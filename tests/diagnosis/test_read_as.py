@@ -1,0 +1,65 @@
+"""What is said of positions that are read as others, and of numbers that no rotation has."""
+
+import functools
+
+import pytest
+from exhibits import EXHIBITS, plain
+
+from ropelib.diagnosis import diagnose
+
+
+@functools.cache
+def report_on(name):
+    return diagnose(**next(e for e in EXHIBITS if e.name == name).make())
+
+
+def test_what_positions_are_read_as_is_told():
+    told = {
+        "the square of the position": "but as 0.01 * (p ** 2): all pairs turn 1 like 0.01, ",
+        "the logarithm of the position": "but as log(1 + p): all pairs turn 1 like 0.693147, ",
+        "positions in pairs": "but as p // 2: all pairs turn 1 like 0, 255 like 127, 8191 like ",
+        "half the position, rounded": "but as round(p / 2): ",
+        "a number more for each page": "not read as p: all pairs turn 64 like 65, 769 like 781, ",
+        "a table of six rows, clamped": "but as min(p, 5): all pairs turn 6 like 5, ",
+        "counted back from the end of the text": "p is turned as 8191 - p should be.",
+        "counted back from the last position of the call": " as position_ids[-1] - p should be.",
+        "counted back from the number of tokens": "p is turned as seq_len - 1 - p should be.",
+    }
+    for name, words in told.items():
+        assert words in report_on(name).findings[0].sentence, report_on(name)
+
+
+def test_numbers_that_no_rotation_has_are_not_told():
+    bent = report_on("the square of the position")
+    assert (bent.layout, bent.rotary_dim, bent.attention_factor) == ("half", 64, 1)
+    assert bent.inv_freq is bent.base is bent.factor is bent.direction is bent.profile is None
+    assert "inv_freq          not measured" in str(bent)
+    decayed = report_on("a decay over positions")
+    assert decayed.attention_factor is None and decayed.base == pytest.approx(10_000, rel=1e-3)
+    assert report_on("table clamped at 2048").base == pytest.approx(10_000)
+
+
+def test_a_cause_names_the_number_that_is_rounded():
+    for name, cause in {
+        "model.half() takes the frequencies along": "module.half() or .to(torch.float16) takes ",
+        "model.bfloat16() takes the frequencies along": "module.bfloat16() or .to(torch.bfloat16)",
+        "frequencies in the dtype of x": "inv_freq cast to the dtype of x, bfloat16",
+        "angles in float16": "the product of position_ids and inv_freq in float16, ",
+        "angles in the dtype of x": "the product of position_ids and inv_freq in bfloat16, ",
+    }.items():
+        assert report_on(name).findings[0].cause.startswith(cause)
+
+
+def test_another_rotation_may_be_multiplied_too():
+    def turned(x, ids):
+        return plain(x, ids.double() * 1.5)
+
+    assert diagnose(turned, expected=turned).ok
+    assert diagnose(plain, expected=turned).codes == ("factor-not-as-expected",)
+
+
+def test_the_last_position_of_one_length_is_no_end_of_a_clockwise_rotation():
+    for options in ({}, {"max_position": 64}):
+        assert diagnose(lambda x, ids: plain(x, -ids), **options).codes == ("clockwise",)
+    assert diagnose(lambda x, ids: plain(x, -ids - 3)).codes == ("positions-shifted",)
+    assert diagnose(lambda x, ids: plain(x, 1 - ids)).codes == ("off-by-one",)
