@@ -49,14 +49,14 @@ function plane({ before, after, should, ...pair }, i, readable, x, y, radius, ro
   const end = at(should);
   const mark = !readable ? "" : pair.fits ? " ✓" : " ✗";
   const number = (name, k, value, text, tone = "") => {
-    const shown = readable || name === "wanted";
+    const shown = (readable || name === "wanted") && !(name === "wanted" && Number.isNaN(value));
     return label(tone, x, row(k), shown ? text : "–", "middle", reported(name, shown ? value : NaN));
   };
   return [
     label(readable ? (pair.fits ? "rope-vector-fits" : "rope-vector-off") : "", x, 12, `${i}${mark}`, "middle"),
     label("", x, 12 + LINE, pair.places.join(", "), "middle"),
     circle(origin, radius),
-    path("rope-vector-right", `M${x} ${y}L${end[0]} ${end[1]}`),
+    path("rope-vector-right", Number.isNaN(pair.wanted) ? "" : `M${x} ${y}L${end[0]} ${end[1]}`),
     vector("rope-vector-x", origin, at(before)),
     vector("rope-vector-yours", origin, readable ? at(after, FAR) : origin),
     number("turned", 0, pair.turned, formatAngle(pair.turned), "rope-vector-yours"),
