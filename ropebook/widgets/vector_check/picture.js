@@ -49,7 +49,7 @@ function plane({ before, after, should, ...pair }, i, readable, x, y, radius, ro
   const end = at(should);
   const mark = !readable ? "" : pair.fits ? " ✓" : " ✗";
   const number = (name, k, value, text, tone = "") => {
-    const shown = (readable || name === "wanted") && !(name === "wanted" && Number.isNaN(value));
+    const shown = readable || name === "wanted";
     return label(tone, x, row(k), shown ? text : "–", "middle", reported(name, shown ? value : NaN));
   };
   return [
