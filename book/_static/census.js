@@ -190,6 +190,9 @@
     paste: "paste the file",
   };
 
+  const MOST = 40; // letters of what is typed that are said again
+  const short = (typed) => (typed.length > MOST ? `${typed.slice(0, MOST - 1)}…` : typed);
+
   const form = document.querySelector(".census-form");
   const input = form.querySelector("input");
   const [count, note] = form.querySelectorAll("[role=status] p");
@@ -218,7 +221,7 @@
     const link = document.createElement("a");
     link.href = "your_model.html";
     link.textContent = WORDS.paste;
-    note.replaceChildren(type ? WORDS.read(typed, type) : WORDS.nothing(typed), link, ".");
+    note.replaceChildren(type ? WORDS.read(short(typed), type) : WORDS.nothing(short(typed)), link, ".");
     back.hidden = !said.has(typed.toLowerCase());
     for (const link of links) link.toggleAttribute("data-on", link.dataset.typed === typed.toLowerCase());
     measure();

@@ -12,6 +12,8 @@
     close: (count) => (count === 1 ? "1 section comes closest" : `The ${count} closest sections`),
     left: (count, of) => `${count} of ${of} questions`,
     rows: (count, of) => `${count} of ${of} codes`,
+    clear: "Clear the filter",
+    museum: "Find it by what you see",
   };
 
   // ---- while one types --------------------------------------------------------------------------
@@ -102,6 +104,10 @@
   function filterCodes(page) {
     const input = node("input", { type: "search", placeholder: WORDS.codes, "aria-label": WORDS.codes });
     const said = node("p", { role: "status", class: "rope-found" });
+    // Where no code has it: back to all of them, or to the bugs by their symptoms.
+    const clear = node("button", { type: "button" }, WORDS.clear);
+    const museum = document.querySelector('a[href*="practice/bugs.html"]')?.getAttribute("href").split("#")[0];
+    const ways = node("div", {}, clear, museum ? node("a", { href: museum }, WORDS.museum) : "");
     const plain = (text) =>
       text
         .toLowerCase()
@@ -120,16 +126,23 @@
       }
       const left = rows.filter(({ row }) => !row.hidden).length;
       said.textContent = input.value.trim() ? WORDS.rows(left, rows.length) : "";
+      ways.hidden = left > 0;
     }
 
     input.addEventListener("input", filter);
+    clear.addEventListener("click", () => {
+      input.value = "";
+      filter();
+      input.focus();
+    });
     // A browser that comes back may bring what was typed; an address leads to a row, which must be there.
     window.addEventListener("pageshow", filter);
     window.addEventListener("hashchange", () => {
       input.value = "";
       filter();
     });
-    page.querySelector(":scope > section").before(node("div", { class: "rope-filter" }, input, said));
+    filter();
+    page.querySelector(":scope > section").before(node("div", { class: "rope-filter" }, input, said, ways));
   }
 
   const codes = document.querySelector("article section#every-code");

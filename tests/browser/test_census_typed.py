@@ -391,6 +391,17 @@ def test_it_is_said_when_nothing_matches_and_what_to_do(typed, text):
     assert typed("")[0] and not link.is_visible()
 
 
+@pytest.mark.parametrize("text", ["z" * 200, f"zz {'llama ' * 30}"])
+def test_what_is_typed_is_said_again_in_short(typed, text):
+    _, said = typed(text)
+    assert f"Nothing here matches “{text[:39]}…”" in said
+
+
+def test_a_finger_finds_each_bar_of_the_picture(typed):
+    for bar in typed.page.locator(".census-pieces").all():
+        assert bar.bounding_box()["height"] >= 24
+
+
 def test_the_count_is_announced(typed):
     status = typed.page.locator(".census-form [role=status]")
     assert status.get_attribute("aria-live") == "polite"

@@ -28,7 +28,9 @@ def test_each_row_of_the_table_has_the_id_of_its_code():
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory):
-    words = f"# Two\n\n{{#softmax}}\n## First\n\n## Every code\n\nThey stay.\n\n{markdown()}\n"
+    museum = '<a href="practice/bugs.html#rooms">Bugs</a>'
+    words = f"# Two\n\n{museum}\n\n{{#softmax}}\n## First\n\n"
+    words += f"## Every code\n\nThey stay.\n\n{markdown()}\n"
     return small_book.build(tmp_path_factory.mktemp("codes"), {"two.md": words})
 
 
@@ -62,8 +64,25 @@ def test_codes_are_filtered_by_what_is_typed(page):
     box.fill("zweihundert")
     expect(rows).to_have_count(0)
     expect(said).to_have_text(f"0 of {len(CODES)} codes")
-    box.fill("")
+    expect(page.get_by_role("link", name="Find it by what you see")).to_have_attribute(
+        "href", "practice/bugs.html"
+    )
+    assert accessibility_faults(page) == []
+    clear = page.get_by_role("button", name="Clear the filter")
+    clear.click()
+    expect(clear).to_be_hidden()
+    expect(box).to_be_focused()
     expect(rows).to_have_count(len(CODES))
+
+
+def test_the_frame_of_the_row_that_an_address_names_is_whole(page):
+    """The box around the table clips what stands out of it."""
+    page.evaluate("document.querySelectorAll('#every-code tbody tr')[40].id = 'codes-this'")
+    page.evaluate("location.hash = 'codes-this'")
+    drawn = "(row) => [getComputedStyle(row).outlineStyle, getComputedStyle(row).outlineOffset]"
+    style, offset = page.locator("#codes-this").evaluate(drawn)
+    assert (style, offset) in (("none", "0px"), ("solid", "-2px"))
+    assert (style == "solid") == (page.viewport_size["width"] < 600)
 
 
 def test_an_address_shows_its_row_whatever_was_typed(page):

@@ -97,14 +97,22 @@ export function wrapped(angle) {
 }
 
 // For each pair of a layout: by which angle it has turned, how many times as long it is now, by which
-// angle it should have turned, and whether both numbers are what they should be.
-export function measured(x, y, position, base, layout, tolerance) {
-  const right = rightAt(x, position, base, layout);
-  return inverseFrequencies(x.length, base).map((frequency, pair) => {
-    const places = placesOf(layout, pair, x.length);
+// angle it should have turned, and whether both numbers are what they should be. Where only the first
+// `part` numbers turn, these are its pairs and then those of the rest, of which none is as it should be.
+export function measured(x, y, position, base, layout, tolerance, part = x.length) {
+  const rest = x.length - part;
+  const right = [...rightAt(x.slice(0, part), position, base, layout), ...Array(rest).fill(NaN)];
+  const angles = [
+    ...inverseFrequencies(part, base).map((frequency) => position * frequency),
+    ...Array(rest / 2).fill(NaN),
+  ];
+  return angles.map((angle, pair) => {
+    const beyond = pair - part / 2;
+    const places =
+      beyond < 0 ? placesOf(layout, pair, part) : placesOf(layout, beyond, rest).map((place) => part + place);
     const [before, after, should] = [x, y, right].map((all) => places.map((place) => all[place]));
     return {
-      ...{ places, before, after, should, wanted: wrapped(position * frequency) },
+      ...{ places, before, after, should, wanted: wrapped(angle) },
       turned: Math.hypot(...after) > tolerance ? Math.atan2(cross(before, after), dot(before, after)) : NaN,
       length: Math.hypot(...after) / Math.hypot(...before),
       fits: near(after, should, tolerance),
@@ -114,8 +122,8 @@ export function measured(x, y, position, base, layout, tolerance) {
 
 // { code, layout, amount, alike }: what made y of x; the layout is null where none shows, and `alike` a
 // base that would make the same of it. Without a bug that is known, the code is "coarse" near the
-// right numbers, by the amount that one is off; else "none", and the layout the one in which lengths
-// are better kept.
+// right numbers, and "clockwise" near those, by the amount that one is off; else "none", and the layout
+// the one in which lengths are better kept.
 export function judge(x, y, position, base, tolerance) {
   // Fewer frequencies are those of a larger base as far as they reach, and the rest hardly turns.
   const told = (code, layout, _, amount = null) => {
@@ -137,9 +145,11 @@ export function judge(x, y, position, base, tolerance) {
     }
   }
   for (const { layout, right } of seen) {
-    const values = right(position);
-    const amount = Math.max(...y.map((value, i) => Math.abs(value - values[i])));
-    if (amount <= COARSE) return { code: "coarse", layout, amount, alike: null };
+    for (const [code, at] of Object.entries({ coarse: position, clockwise: -position })) {
+      const values = right(at);
+      const amount = Math.max(...y.map((value, i) => Math.abs(value - values[i])));
+      if (amount <= COARSE) return { code, layout, amount, alike: null };
+    }
   }
   const unkept = ({ pairs }) => pairs.reduce((sum, { length }) => sum + Math.abs(length - 1), 0);
   const [half, interleaved] = seen.map(unkept);

@@ -103,3 +103,37 @@ test("what no bug makes is told as that, in the pairs that keep their lengths", 
   assert.deepEqual(judged(turned.flat()), { code: "none", layout: "interleaved", amount: null, alike: null });
   assert.equal(judged(Array(8).fill(0)).code, "none");
 });
+
+test("where a part turns, its pairs are measured, and those of the rest are not as they should be", () => {
+  for (const [layout, places] of [
+    ["half", ["0,2", "1,3", "4,6", "5,7"]],
+    ["interleaved", ["0,1", "2,3", "4,5", "6,7"]],
+  ]) {
+    const [, , y] = candidates(X, 5, 1e4).find(
+      ([code, pairs, , n]) => code.startsWith("w") && pairs === layout && n === 4,
+    );
+    const pairs = measured(X, y, 5, 1e4, layout, 0.005, 4);
+    assert.deepEqual(
+      pairs.map((pair) => String(pair.places)),
+      places,
+    );
+    assert.deepEqual(
+      pairs.map(({ fits }) => fits),
+      [true, true, false, false],
+    );
+    close([pairs[0].turned, pairs[1].turned, pairs[2].turned], [wrapped(5), 0.05, 0]);
+    assert.deepEqual(
+      pairs.map(({ wanted }) => Number.isNaN(wanted)),
+      [false, false, true, true],
+    );
+  }
+  assert.equal(measured(X, X, 5, 1e4, "half", 0.005, 6).length, 4);
+});
+
+test("clockwise in few digits is clockwise, by the amount that one is off", () => {
+  for (const layout of ["half", "interleaved"]) {
+    const found = judged(of("clockwise", layout).map((value) => Number(value.toFixed(1))));
+    assert.deepEqual([found.code, found.layout], ["clockwise", layout]);
+    assert.ok(found.amount > 0.005 && found.amount <= 0.05);
+  }
+});

@@ -22,9 +22,40 @@ test("numbers are read however they are printed", () => {
     "Float32Array(3) [ 1, -2.5, 300 ]",
     "Float32[1.0, -2.5, 300.0]",
     "[1f32, -2.5f32, 3e2f64]",
+    "<tf.Tensor: shape=(3,), dtype=float32, numpy=array([1., -2.5, 300.], dtype=float32)>",
+    "<tf.Variable 'y:0' shape=(3,) dtype=float32, numpy=\narray([1., -2.5,\n       300.], dtype=float32)>",
+    "y[0] = 1.000000\ny[1] = -2.500000\r\ny[2] = 300.000000\n",
+    "y[0][0]=1, y[0][1]=-2.5, y[0, 2]=300",
+    "Out[3]: Array([1., -2.5, 300.], dtype=float32, weak_type=True)",
+    "after rope: tensor([1, -2.5, 300], device='mps:0',\n       requires_grad=True)",
+    "Parameter containing:\ntensor([1., -2.5, 300.], requires_grad=True)",
+    '{"y": [1, -2.5, 300], "shape": [3]}',
+    '{"0":1,"1":-2.5,"2":300}',
+    '"1","-2.5","3e2"',
+    "0: 1\n1: -2.5\n2: 300",
+    "[Float(1), Float(-2.5), Float(3e2)]",
+    "3-element Vector{Float32}:\n   1.0\n  -2.5\n 300.0",
+    " 1.0\n-2.5\n 300\n[ CPUFloatType{3} ]",
+    "[1, -2.5, 300]\nTensor[[3], f32]",
+    "[1.0, -2.5, 300.0], shape=[3], strides=[1], layout=CFcf (0xf), const ndim=1",
+    "vec![1.0, -2.5, 300.0]",
   ]) {
-    assert.deepEqual(read(text), { numbers: [1, -2.5, 300] }, text);
+    assert.deepEqual(read(text), { numbers: [1, -2.5, 300], counted: false }, text);
   }
+});
+
+test("what counts the numbers is left out, and a guess at it is told", () => {
+  for (const text of [
+    "[1]    1.0  -2.5\n[3]  300.0",
+    "0 1\n1 -2.5\n2 300\nName: y, dtype: float64",
+    "1,1\n2,-2.5\n3,300\n",
+  ]) {
+    assert.deepEqual(read(text), { numbers: [1, -2.5, 300], counted: true }, text);
+  }
+  for (const text of ["1 1\n2 -2.5\n4 300", "[1] [1 -2.5 300 4]", "[1] 1 -2.5"]) {
+    assert.equal(read(text).problem.code, "count", text);
+  }
+  assert.deepEqual(read("0 1 2").numbers, [0, 1, 2]);
 });
 
 test("what is no such list is named by its first fault", () => {
@@ -40,6 +71,8 @@ test("what is no such list is named by its first fault", () => {
     "1, 1e999, 3": ["endless", "1e999"],
     "1, 0x10, 3": ["word", "0x10"],
     "...": ["word", "..."],
+    "1 <img src=x> 3": ["word", "<img"],
+    "1, 2, 3f16": ["word", "3f16"],
   };
   for (const [text, [code, found]] of Object.entries(cases)) {
     assert.deepEqual(read(text), { problem: { code, found } }, text);

@@ -56,7 +56,7 @@ function plane({ before, after, should, ...pair }, i, readable, x, y, radius, ro
     label(readable ? (pair.fits ? "rope-vector-fits" : "rope-vector-off") : "", x, 12, `${i}${mark}`, "middle"),
     label("", x, 12 + LINE, pair.places.join(", "), "middle"),
     circle(origin, radius),
-    path("rope-vector-right", `M${x} ${y}L${end[0]} ${end[1]}`),
+    path("rope-vector-right", Number.isNaN(pair.wanted) ? "" : `M${x} ${y}L${end[0]} ${end[1]}`),
     vector("rope-vector-x", origin, at(before)),
     vector("rope-vector-yours", origin, readable ? at(after, FAR) : origin),
     number("turned", 0, pair.turned, formatAngle(pair.turned), "rope-vector-yours"),

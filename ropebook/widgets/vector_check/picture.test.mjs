@@ -44,3 +44,19 @@ test("nothing that is drawn is beyond measure, whatever came back", () => {
     assert.ok(!/NaN|Infinity/.test(paths), paths);
   }
 });
+
+test("a pair that should not be there has no mark of where it should be", () => {
+  const picture = pairsPicture(WORDS.en);
+  picture.draw(measured(X, X, 5, 1e4, "half", 0.005, 4), true, 450);
+  const all = picture.node.all();
+  const should = all.filter(({ attributes }) => attributes.class === "rope-vector-right");
+  assert.deepEqual(
+    should.map(({ attributes: { d } }) => d === ""),
+    [false, false, true, true],
+  );
+  const wanted = all.filter(({ attributes }) => attributes["data-report"] === "wanted");
+  assert.deepEqual(
+    wanted.slice(2).map(({ textContent }) => textContent),
+    ["–", "–"],
+  );
+});

@@ -254,6 +254,27 @@ def test_a_right_result_of_half_precision_or_two_digits_is_no_bug(layout):
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
+def test_clockwise_in_half_precision_or_two_digits_is_clockwise(layout):
+    for position in POSITIONS:
+        made = known(position)["clockwise", layout, None]
+        ids = torch.tensor([position])
+        half = turn(torch.tensor(X)[None].bfloat16(), ids, layout, lambda width: -speeds(width))[0]
+        for pasted in (printed(half), printed(made, "%.1f")):
+            check = VectorCheck(position=position, pasted=pasted)
+            assert (check.verdict, check.layout) == ("clockwise", layout), (position, pasted)
+            off = max(abs(a - b) for a, b in zip(check.numbers, made.tolist(), strict=True))
+            assert check.amount == pytest.approx(off, rel=1e-9)
+
+
+@pytest.mark.parametrize(("layout", "count"), [*itertools.product(LAYOUTS, (4, 6))])
+def test_where_a_part_turns_its_pairs_are_told(layout, count):
+    check = VectorCheck(pasted=printed(known(3)["width-not-as-expected", layout, count], "%.9f"))
+    turned = [math.remainder(3 * speed, math.tau) for speed in speeds(count).tolist()]
+    assert check.angles == pytest.approx([*turned, *[0] * (4 - count // 2)], abs=1e-7)
+    assert check.lengths == pytest.approx([1] * 4, abs=1e-7)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
 def test_one_number_off_by_more_than_that_is_wrong(layout):
     for position, place in itertools.product(POSITIONS, range(8)):
         found = []
@@ -345,6 +366,16 @@ READ = [
     "Float64Array([1, 2, 3, 4, 5, 6, 7, 8])",
     "y = Float32[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]",
     "[1f32, 2.0f32, 3e0F32, 4.f64, 5f, 6, 7, 8]",
+    "<tf.Tensor: shape=(8,), dtype=float32, numpy=\narray([1., 2, 3, 4,\n 5, 6, 7, 8])>",
+    "\n".join(f"y[{i}] = {i + 1}.000000" for i in range(8)),
+    "[1] 1.0 2.0 3.0 4.0 5.0\n[6] 6.0 7.0 8.0",
+    "\n".join(f"{i},{i + 1}" for i in range(8)),
+    "\n".join(f"{i}    {i + 1}.0" for i in range(8)) + "\nName: y, dtype: float64",
+    '{"0":1,"1":2,"2":3,"3":4,"4":5,"5":6,"6":7,"7":8}',
+    "Out[2]: Array([1, 2, 3, 4, 5, 6, 7, 8], dtype=float32, weak_type=True)",
+    "8-element Vector{Float64}:\n 1\n 2\n 3\n 4\n 5\n 6\n 7\n 8",
+    "1\n2\n3\n4\n5\n6\n7\n8\n[ CPUFloatType{8} ]",
+    "[1, 2, 3, 4, 5, 6, 7, 8], shape=[8], strides=[1], layout=CFcf (0xf), const ndim=1",
 ]
 REFUSED = {
     "": ("empty", "pasted must have 8 numbers, got none"),
@@ -403,7 +434,9 @@ const told = texts.map(([position, text]) => {
   const { numbers, problem } = readNumbers(text, x.length);
   if (problem) return { problem: problem.code };
   const found = judge(x, numbers, position, 10000, tolerance);
-  const pairs = measured(x, numbers, position, 10000, found.layout ?? "interleaved", tolerance);
+  const part = found.code === "width-not-as-expected" && found.layout ? found.amount : x.length;
+  const layout = found.layout ?? "interleaved";
+  const pairs = measured(x, numbers, position, 10000, layout, tolerance, part);
   const [angles, lengths] = ["turned", "length"].map((part) => pairs.map((pair) => pair[part]));
   return { numbers, ...found, angles, lengths };
 });
@@ -443,7 +476,8 @@ def test_the_page_and_python_agree_on_right_and_wrong_results():
         texts.append((position, on(MADE[name][0], 3, layout).pasted))
     for position, layout in itertools.product(POSITIONS, LAYOUTS):
         right = known(position)["right", layout, None]
-        texts += [(position, printed(right, digits)) for digits in ("%.0f", "%.1f", "%.2f")]
+        for turned in (right, known(position)["clockwise", layout, None]):
+            texts += [(position, printed(turned, digits)) for digits in ("%.0f", "%.1f", "%.2f")]
         texts += [(position, printed(by * right)) for by in (0.998, 0.9985, 1.0015, 1.002)]
         for base in (1.01, 1.4, 1.5, 1.78, 2, 2.9, 3):
             turned = on(by(lambda width, base=base: speeds(width, base)), position, layout)
@@ -465,6 +499,13 @@ def test_the_page_and_python_agree_on_senseless_input():
         "f32",
         "shape=(8,)",
         "Float32[",
+        "\n[1] ",
+        "y[0] = ",
+        "<tf.Tensor: numpy=",
+        ">",
+        "0 1 1 2 2 3 3 4 4 5 5 6 6 7 7 8 ",
+        '"0":',
+        "CPUFloatType{8}",
     ]
     texts = [(3, "".join(draw.choices(parts, k=draw.randrange(40)))) for _ in range(3000)]
     texts += [(3, text) for text in (*READ, *REFUSED)]
@@ -542,6 +583,14 @@ def test_what_one_position_does_not_tell_is_said(widget):
     denominator = by(lambda width: BASE ** (-torch.arange(0, width, 2) / 128.0))
     for pasted, said in {
         printed(half): "≈ Nearly right, in halves: off by up to 0.012, as half precision",
+        f"[1] {printed(known(3)['right', 'half', None]).replace(',', ' ')}": (
+            "✓ Right, with pairs as halves. Every pair keeps its length and has turned by position"
+            " × frequency. Do your weights want these pairs? Read without the numbers that count"
+            " them: -2.4055 to 8.997."
+        ),
+        printed(known(3)["clockwise", "half", None], "%.1f"): (
+            "✓ With a note: clockwise, in halves. Pairs turn clockwise. Off by up to 0.0"
+        ),
         printed(known(3)["width-not-as-expected", None, 2]): (
             "✗ Wrong: width-not-as-expected. Only the first 2 of 8 numbers have turned."
         ),
@@ -655,6 +704,7 @@ def test_room_is_kept_for_every_verdict(on_scratch):
         shown = known(5) | {
             name: on(made, 5, "interleaved").numbers for name, (made, _) in MADE.items()
         }
+        shown["rough"] = (known(5)["clockwise", "interleaved", None] + COARSE / 2).tolist()
         shown["coarse"] = (known(5)["right", "interleaved", None] + COARSE / 2).tolist()
         for told, values in shown.items():
             widget.page.evaluate(

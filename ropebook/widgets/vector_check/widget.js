@@ -1,7 +1,7 @@
 import { OWN_KEYS } from "../kit/controls.js";
 import { div, html, legendOf, setAttributes, widthOf } from "../kit/dom.js";
 import { mount } from "../kit/mount.js";
-import { fill, formatQuantity, whole } from "../kit/text.js";
+import { fill, formatNumber, formatQuantity, whole } from "../kit/text.js";
 import { COARSE, candidates, judge, measured, near, rightAt } from "./bugs.js";
 import { printed, readNumbers } from "./numbers.js";
 import { MARKS, pairsPicture } from "./picture.js";
@@ -17,8 +17,8 @@ export const WORDS = {
     try: "Or try one:",
     stops: {
       page: "rope.py",
-      half: "right in halves",
-      neighbors: "right in neighbors",
+      half: "✓ halves",
+      neighbors: "✓ neighbors",
       clockwise: "clockwise",
       late: "one late",
       base: "other base",
@@ -39,6 +39,8 @@ export const WORDS = {
     coarse:
       ", in {layout}: off by up to {amount}, as half precision or two digits are. Paste float32 numbers with three digits or more; if these are such, it is wrong.",
     pairs: ", in {layout}",
+    rough: "Off by up to {amount}, as half precision or two digits are.",
+    counted: "Read without the numbers that count them: {first} to {last}.",
     // What one vector shows, where the code says more or less.
     shown: {
       "does-not-rotate": "x came back as it was.",
@@ -120,7 +122,12 @@ function linkOf(code) {
 }
 
 // The verdict, as nodes and texts.
-function sentence(words, names, base, { problem, found, pairs }) {
+function sentence(words, names, base, { problem, found, pairs, left }) {
+  const nodes = verdictOf(words, names, base, { problem, found, pairs });
+  return left && !problem ? [...nodes, ` ${fill(words.counted, left)}`] : nodes;
+}
+
+function verdictOf(words, names, base, { problem, found, pairs }) {
   if (problem) return [fill(words.problems[problem.code], { found: quoted(problem.found) })];
   const { code, layout, amount, alike } = found;
   const verdict = (kind, ...nodes) => {
@@ -140,6 +147,7 @@ function sentence(words, names, base, { problem, found, pairs }) {
   const parts = [fill(words.shown[shown] ?? general, { amount: formatQuantity(amount) })];
   // Frequencies of 8 binary digits are off by up to 1/2⁹, which a base near the right one may explain.
   if (code === "base-not-as-expected" && Math.abs(amount / base - 1) < 0.03) parts.push(words.shown.rounded);
+  if (code === "clockwise" && amount) parts.push(fill(words.rough, { amount: formatNumber(amount, 3) }));
   if (alike) parts.push(fill(words.alike, { base: formatQuantity(alike) }));
   parts.push(words.mends[code] ?? (severity === "note" ? fix : fill(words.mend, { fix })));
   // Some codes say their pairs themselves.
@@ -250,13 +258,13 @@ function build(tools) {
         div("rope-vector-step", words.take, makeGiven(words, tools, x, base), position),
         paste.node,
       ),
+      lesson,
       html(
         "div",
-        { class: "rope-row", role: "group", "aria-label": words.try },
+        { class: "rope-row rope-vector-stops", role: "group", "aria-label": words.try },
         lead,
         ...buttons(Object.fromEntries(stops)),
       ),
-      lesson,
       box,
       legendOf(words.legend, [28, 16], MARKS),
     ),
@@ -265,13 +273,15 @@ function build(tools) {
     derive({ pasted, position: at }) {
       const read = readNumbers(pasted, x.length);
       const moved = read.numbers && pasted === own.pasted && at !== own.at;
-      const { numbers, problem = null } = moved ? { problem: { code: "elsewhere", found: own.at } } : read;
+      const { numbers, counted, problem = null } = moved ? { problem: { code: "elsewhere", found: own.at } } : read;
       const found = numbers && judge(x, numbers, at, base, tolerance);
       // Where no layout shows, nothing has turned, or two neighbors alone.
       const layout = found ? (found.layout ?? "interleaved") : "half";
       const near = found?.code === "coarse" ? COARSE : tolerance;
-      const pairs = measured(x, numbers ?? x, at, base, layout, near);
-      return { problem, found, pairs };
+      const part = found?.code === "width-not-as-expected" && found.layout ? found.amount : x.length;
+      const pairs = measured(x, numbers ?? x, at, base, layout, near, part);
+      const left = counted ? { first: numbers[0], last: numbers.at(-1) } : null;
+      return { problem, found, pairs, left };
     },
     draw({ pasted, problem, pairs }, { width }) {
       paste.show(pasted, problem);

@@ -3,7 +3,7 @@
 import functools
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import traitlets
@@ -35,15 +35,45 @@ TOLD = (
     *("frequencies-multiplied", "base-beyond-sense"),
 )
 
-_WRAPPED = re.compile(
-    r"(?:[A-Za-z]+\.)?(?:float[0-9]+array(?:\([0-9]*\))?|tensor|array|b?float[0-9]*)\s*[(\[]",
-    re.IGNORECASE,
-)
-_NAMED = re.compile(
-    r"\b(?:dtype|device|grad_fn|requires_grad|size|shape)\s*=\s*"
-    r"(?:'[^']*'|\"[^\"]*\"|<[^>]*>|\([0-9, ]*\)|[A-Za-z0-9_.]+)"
-)
-_ASSIGNED = re.compile(r"^\s*[A-Za-z_][A-Za-z0-9_]*\s*[=:]")
+# What is printed around numbers, as `numbers.js` has it.
+_AROUND = [
+    (re.compile(r"<tf\.[^<]*?numpy\s*=([^>]*)>"), r"\1"),
+    (
+        re.compile(
+            r"\b(?:dtype|device|grad_fn|requires_grad|weak_type|precision|size|shape"
+            r"|strides|layout|const ndim|Name)[\"']?\s*[=:]\s*"
+            r"(?:'[^']*'|\"[^\"]*\"|<[^>]*>|\([0-9, ]*\)|\[[0-9, ]*\]"
+            r"|[A-Za-z0-9_.]+(?: \(0x[0-9a-f]+\))?)"
+        ),
+        " ",
+    ),
+    (
+        re.compile(
+            r"[0-9]+-element [^:\n]*:|\[ *[A-Za-z]+Type\{[0-9,]*\} *\]"
+            r"|Tensor\[\[[0-9, ]*\], [a-z0-9]+\]"
+        ),
+        " ",
+    ),
+    (
+        re.compile(
+            r"(?<![A-Za-z0-9_.<])[\"']?(?:[A-Za-z_]+ )*[A-Za-z_][A-Za-z0-9_]*"
+            r"(?:\[[0-9, ]*\]|\([0-9]+\))*[\"']?\s*[=:]"
+        ),
+        " ",
+    ),
+    (re.compile(r"[\"'][0-9]+[\"']\s*:|(?<![A-Za-z0-9_.+-])[0-9]+:(?=\s)"), " "),
+    (
+        re.compile(
+            r"(?:[A-Za-z]+\.)?(?:float[0-9]+array(?:\([0-9]*\))?|tensor|array|vec!"
+            r"|b?float[0-9]*)\s*[(\[]",
+            re.IGNORECASE,
+        ),
+        "(",
+    ),
+]
+_COUNTED = re.compile(r"(?:^|\n)[ \t]*\[[0-9]+\](?=[ \t]+[-+.0-9])")
+# What a table's first column counts.
+_COUNTS = [[str(start + i) for i in range(len(X))] for start in (0, 1)]
 _NUMBER = re.compile(
     r"([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?)(?:f(?:32|64)?)?", re.IGNORECASE
 )
@@ -127,7 +157,10 @@ class VectorCheck(RopeWidget, folder="vector_check"):
 
     @property
     def amount(self) -> float | None:
-        """What was measured: a position, base, factor, error, how many numbers turn; else None."""
+        """What was measured: a position, base, factor, error, how many numbers turn; else None.
+
+        Beside "clockwise" it is the error of half precision.
+        """
         return self._found()[2]
 
     @property
@@ -142,13 +175,25 @@ class VectorCheck(RopeWidget, folder="vector_check"):
 
     @property
     def angles(self) -> list[float]:
-        """By which angle each pair of the layout has turned, rad, from -pi to pi."""
-        return _angles(_vector(self.numbers), self.layout or "interleaved").tolist()
+        """By which angle each pair of the layout has turned, rad, from -pi to pi.
+
+        Where only a part turns, these are its pairs, and then those of the rest.
+        """
+        return _angles(self._paired(self.numbers), self._paired(X)).tolist()
 
     @property
     def lengths(self) -> list[float]:
         """How many times as long each pair is as it was."""
-        return _lengths(_vector(self.numbers), self.layout or "interleaved").tolist()
+        return _lengths(self._paired(self.numbers), self._paired(X)).tolist()
+
+    def _paired(self, numbers: Sequence[float]) -> "Tensor":
+        """The numbers as rows of two, those of a part that turns before the rest."""
+        import torch
+
+        code, layout, amount = self._found()
+        part = int(amount) if code == "width-not-as-expected" and layout else len(X)
+        cut = (_vector(numbers[:part]), _vector(numbers[part:]))
+        return torch.cat([_pairs(one, layout or "interleaved") for one in cut if len(one)])
 
     def _found(self) -> tuple[str, str | None, float | None]:
         return judge(_vector(self.numbers), self.position)
@@ -166,9 +211,13 @@ def read_numbers(text: str) -> list[float]:
     """
     if len(text) > MOST:
         raise ValueError(f"pasted must have at most {MOST} characters, got {len(text)}")
-    bare = _NAMED.sub(" ", text.replace("\N{MINUS SIGN}", "-"))
-    bare = _ASSIGNED.sub(" ", _WRAPPED.sub("(", bare), count=1)
-    words = [word for word in re.split(r"[\s,;()\[\]{}]+", bare) if word]
+    bare = text.replace("\N{MINUS SIGN}", "-")
+    for around, instead in _AROUND:
+        bare = around.sub(instead, bare)
+    bare = _COUNTED.sub(" ", bare)
+    words = [word for word in re.split(r"[\s,;()\[\]{}\"']+", bare) if word]
+    if words[::2] in _COUNTS and len(words) == 2 * len(X):
+        words = words[1::2]
     if not words:
         raise ValueError(f"pasted must have {len(X)} numbers, got none")
     numbers = []
@@ -250,10 +299,12 @@ def judge(y: "Tensor", position: int) -> tuple[str, str | None, float | None]:
             for code, amount in find(y, position, layout):
                 return code, layout, amount
     for layout in LAYOUTS:
-        amount = float((y - _right(position, BASE, layout)).abs().max())
-        if amount <= COARSE:
-            return "coarse", layout, amount
-    unkept = [float((_lengths(y, layout) - 1).abs().sum()) for layout in LAYOUTS]
+        for code, at in (("coarse", position), ("clockwise", -position)):
+            amount = float((y - _right(at, BASE, layout)).abs().max())
+            if amount <= COARSE:
+                return code, layout, amount
+    both = [[_pairs(one, layout) for one in (y, _vector(X))] for layout in LAYOUTS]
+    unkept = [float((_lengths(*pairs) - 1).abs().sum()) for pairs in both]
     return "none", LAYOUTS[unkept[1] < unkept[0] * (1 - 1e-9)], None
 
 
@@ -267,7 +318,7 @@ def _factor(y: "Tensor", position: int, layout: str) -> Iterator[tuple[str, floa
 
 def _other_base(y: "Tensor", position: int, layout: str) -> Iterator[tuple[str, float]]:
     """The roundest base that fits: the second pair tells it, which may have turned full turns."""
-    angle = float(_angles(y, layout)[1])
+    angle = float(_angles(_pairs(y, layout), _pairs(_vector(X), layout))[1])
     # All pairs at one frequency are base 1, and rounded angles may be a little beyond.
     while angle < position + 1e-3:
         if angle > 0:
@@ -292,7 +343,8 @@ def _other_position(y: "Tensor", position: int, layout: str) -> Iterator[tuple[s
 
     at = 0.0
     speeds = inv_freq(len(X), BASE).tolist()
-    for speed, angle in reversed(list(zip(speeds, _angles(y, layout).tolist(), strict=True))):
+    angles = _angles(_pairs(y, layout), _pairs(_vector(X), layout)).tolist()
+    for speed, angle in reversed(list(zip(speeds, angles, strict=True))):
         at += math.remainder(angle - at * speed, math.tau) / speed
     whole = abs(at - round(at)) < 0.01
     at = round(at) if whole else at
@@ -365,15 +417,14 @@ def _partners(x: "Tensor", layout: str) -> tuple["Tensor", "Tensor"]:
     return plus * _sided(-1.0, 1.0, layout), plus
 
 
-def _angles(y: "Tensor", layout: str) -> "Tensor":
+def _angles(after: "Tensor", before: "Tensor") -> "Tensor":
     import torch
 
-    (a, b), (c, d) = (_pairs(vector, layout).T for vector in (_vector(X), y))
+    (a, b), (c, d) = before.T, after.T
     return torch.atan2(a * d - b * c, a * c + b * d)
 
 
-def _lengths(y: "Tensor", layout: str) -> "Tensor":
+def _lengths(after: "Tensor", before: "Tensor") -> "Tensor":
     import torch
 
-    after, before = (torch.hypot(*_pairs(vector, layout).T) for vector in (y, _vector(X)))
-    return after / before
+    return torch.hypot(*after.T) / torch.hypot(*before.T)
