@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 from bs4 import BeautifulSoup
+from contrast import contrast
 from docutils import nodes
 from docutils.utils import new_document
 from myst_nb.core.render import get_mime_priority
@@ -161,16 +162,6 @@ def test_code_of_widgets_is_in_one_file_per_class_and_nothing_else_is_lost():
     changed = {"0": {**states["0"], "state": {**states["0"]["state"], "_css": ""}}}
     ((_, other),) = widgets.without_code(changed)[0].items()
     assert other["state"]["_source"] != source
-
-
-def contrast(one, other):
-    def luminance(color):
-        channels = [int(color[at : at + 2], 16) / 255 for at in (1, 3, 5)]
-        linear = [c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
-        return sum(weight * c for weight, c in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
-
-    light, dark = sorted((luminance(one), luminance(other)), reverse=True)
-    return (light + 0.05) / (dark + 0.05)
 
 
 @pytest.mark.parametrize(
