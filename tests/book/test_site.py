@@ -15,6 +15,7 @@ from pygments import highlight
 from pygments.lexers import PythonLexer
 from pygments.styles import get_style_by_name
 from pygments.token import Keyword, Name
+from toc import ROOT
 
 from ropebook import palette, site
 from ropebook.exercises import RUN_SOLUTIONS
@@ -178,6 +179,15 @@ def test_text_can_be_read_and_marks_can_be_seen_on_page_and_panel(things, page):
             assert contrast(shades["text"], ground) >= 4.5
             assert contrast(shades["mark"], ground) >= 2
     assert contrast(page["ink"], page["panel"]) >= 7
+
+
+def test_what_has_the_keyboard_has_one_ring_everywhere():
+    """The theme's own rings have the color that it calls its accent."""
+    sheets = [*(ROOT / "book/_static").glob("*.css"), *(ROOT / "ropebook").rglob("*.css")]
+    css = "\n".join(sheet.read_text("utf-8") for sheet in sheets)
+    rings = re.findall(r":focus-visible(?:::[\w-]+)? \{[^}]*?outline: (\d[^;]+);", css)
+    assert len(rings) > 10 and set(rings) == {"3px solid var(--rope-q-text)"}
+    assert re.findall("--pst-color-accent: ([^;]+);", css) == ["var(--rope-q-text)"]
 
 
 def test_light_and_dark_name_the_same_things():
