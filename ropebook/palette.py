@@ -16,6 +16,7 @@ _THINGS = {
     "score": ("#009E73", "#00734F", "#3DD6A3", "#3DD6A3"),
     "position": ("#CC79A7", "#9F4576", "#E8A5CB", "#E8A5CB"),
     "angle": ("#E69F00", "#8A5F00", "#F2C14E", "#F2C14E"),
+    "lit": ("#DFA800", "#7A5C00", "#FFD152", "#FFD152"),
     "neutral": ("#6B7280", "#5B6270", "#9CA3AF", "#A9B0BB"),
 }
 _SERIES = {

@@ -42,8 +42,8 @@ def never_filled(x, position_ids):
     also=("xlite-dev/LeetCUDA/issues/289",),
     code="base-beyond-sense",
     mend=("2 * pair // 64", "2 * pair / 64"),
-    differs="In the thread a 2 was missing as well, pair / 64 for 2 pair / 64. The division hid "
-    "that: mended alone, it leaves the base 100 for 10,000.",
+    differs="In the thread a 2 was missing as well, `pair / 64` for `2 * pair / 64`. The division "
+    "hid that: mended alone, it leaves the base 100 for 10,000.",
 )
 def exponents_of_zero(x, position_ids):
     """In C, / between whole numbers drops what is behind the point."""
@@ -227,7 +227,7 @@ def tiled_for_neighbors(x, position_ids):
     code="attention-factor-not-as-expected",
     mend=("mscale(1.0)", "mscale(1.0) / mscale(1.0)"),
     price="Right for the thread's model, Ministral3, as transformers has it. Attention of DeepSeek "
-    "multiplies scores by mscale squared besides, which was left out too "
+    "multiplies scores by `mscale` squared besides, which was left out too "
     "([huggingface/transformers/pull/47435]). Not right for every file with two equal numbers: a "
     "model that needs its factor lost it by this line ([turboderp-org/exllamav3/issues/259]).",
 )

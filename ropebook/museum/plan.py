@@ -13,6 +13,12 @@ STATES = {
 }
 """Whether a bug is found, and how it is said."""
 
+HINT = (
+    'A square is a bug: <span class="rope-plan-point">point at one for its name, press</span>'
+    '<span class="rope-plan-touch">touch one for its name, and again</span> to go there.'
+)
+"""What stands under the plan until a square is named there."""
+
 
 class Plan:
     """A row of squares for each hall, as a notebook's output.
@@ -43,12 +49,13 @@ class Plan:
         return "noted" if report.ok else "alone"
 
     def shown(self, hall: Hall) -> list[Exhibit]:
-        """Return a hall's exhibits in the order in which its folds have them.
+        """Return a hall's exhibits by who finds them, each kind in the order of its folds.
 
         Args:
             hall: one of the walls'.
         """
-        return [exhibit for leaves in self.walls.branches(hall).values() for exhibit in leaves]
+        hung = [exhibit for leaves in self.walls.branches(hall).values() for exhibit in leaves]
+        return sorted(hung, key=lambda exhibit: [*STATES].index(self.state(exhibit)))
 
     @property
     def counts(self) -> dict[str, int]:
@@ -74,15 +81,18 @@ class Plan:
         )
         return (
             f'<div class="rope-museum rope-plan"><style>{style()}</style>'
-            f'<ul class="rope-plan-key">{key}</ul><ul class="rope-plan-halls">{rows}</ul></div>'
+            f'<ul class="rope-plan-key">{key}</ul><ul class="rope-plan-halls">{rows}</ul>'
+            f'<p class="rope-plan-line" aria-hidden="true">{HINT}</p></div>'
         )
 
     def _square(self, exhibit: Exhibit) -> str:
         state = self.state(exhibit)
         said = html.escape(f"{exhibit.name[0].upper()}{exhibit.name[1:]}: {STATES[state]}")
+        # The seat takes the first touch, by which its square is named; the second one follows it.
         return (
+            '<span class="rope-plan-seat" tabindex="-1">'
             f'<a class="rope-plan-square rope-plan-{state}" href="#bug-{slug(exhibit.name)}" '
-            f'title="{said}" aria-label="{said}"></a>'
+            f'aria-label="{said}"></a></span>'
         )
 
 

@@ -15,8 +15,8 @@ HALL = Hall("training", "In training", "The model is used rightly (inference) an
     also=("NVlabs/LongLive/pull/61", "baidu-baige/LoongForge/pull/106"),
     code="no-gradient",
     mend=("torch.no_grad()", "torch.set_grad_enabled(torch.is_grad_enabled())"),
-    price="For inference the first line is right. So diagnose has a note for it, and tests that "
-    "ask whether the report is ok pass: ask for no-gradient among its codes.",
+    price="For inference the first line is right. So `diagnose` has a note for it, and tests that "
+    "ask whether the report is `ok` pass: ask for `no-gradient` among its codes.",
 )
 def cut_from_the_graph(x, position_ids):
     """A raw kernel has no backward unless somebody writes one."""

@@ -233,13 +233,13 @@ def _link(thread: str) -> str:
 
 
 def _linked(text: str) -> str:
-    """What stands in brackets is a link: to a thread, or to the exhibit of this name."""
+    """Code as code; what stands in brackets as a link: to a thread, or to the exhibit so named."""
 
     def link(found: re.Match) -> str:
         name = found[1]
         return _link(name) if "/" in name else f'<a href="#bug-{slug(name)}">{name}</a>'
 
-    return re.sub(r"\[([^]]+)\]", link, _text(text))
+    return re.sub(r"\[([^]]+)\]", link, _words(text))
 
 
 def measured(finding: Finding) -> str:

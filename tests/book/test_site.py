@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 from bs4 import BeautifulSoup
+from contrast import contrast
 from docutils import nodes
 from docutils.utils import new_document
 from myst_nb.core.render import get_mime_priority
@@ -14,6 +15,7 @@ from pygments import highlight
 from pygments.lexers import PythonLexer
 from pygments.styles import get_style_by_name
 from pygments.token import Keyword, Name
+from toc import ROOT
 
 from ropebook import palette, site
 from ropebook.exercises import RUN_SOLUTIONS
@@ -163,16 +165,6 @@ def test_code_of_widgets_is_in_one_file_per_class_and_nothing_else_is_lost():
     assert other["state"]["_source"] != source
 
 
-def contrast(one, other):
-    def luminance(color):
-        channels = [int(color[at : at + 2], 16) / 255 for at in (1, 3, 5)]
-        linear = [c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
-        return sum(weight * c for weight, c in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
-
-    light, dark = sorted((luminance(one), luminance(other)), reverse=True)
-    return (light + 0.05) / (dark + 0.05)
-
-
 @pytest.mark.parametrize(
     ("things", "page"),
     [
@@ -187,6 +179,15 @@ def test_text_can_be_read_and_marks_can_be_seen_on_page_and_panel(things, page):
             assert contrast(shades["text"], ground) >= 4.5
             assert contrast(shades["mark"], ground) >= 2
     assert contrast(page["ink"], page["panel"]) >= 7
+
+
+def test_what_has_the_keyboard_has_one_ring_everywhere():
+    """The theme's own rings have the color that it calls its accent."""
+    sheets = [*(ROOT / "book/_static").glob("*.css"), *(ROOT / "ropebook").rglob("*.css")]
+    css = "\n".join(sheet.read_text("utf-8") for sheet in sheets)
+    rings = re.findall(r":focus-visible(?:::[\w-]+)? \{[^}]*?outline: (\d[^;]+);", css)
+    assert len(rings) > 10 and set(rings) == {"3px solid var(--rope-q-text)"}
+    assert re.findall("--pst-color-accent: ([^;]+);", css) == ["var(--rope-q-text)"]
 
 
 def test_light_and_dark_name_the_same_things():

@@ -26,7 +26,7 @@ def test_each_exhibit_is_a_square_that_leads_to_its_leaf(plan, shown):
     squares = shown.select("a.rope-plan-square")
     walls = BeautifulSoup(plan.walls._repr_html_(), "html.parser")
     leaves = [leaf["id"] for leaf in walls.select(".rope-museum-leaf")]
-    assert [square["href"] for square in squares] == [f"#{leaf}" for leaf in leaves]
+    assert sorted(square["href"] for square in squares) == sorted(f"#{leaf}" for leaf in leaves)
     names = [exhibit.name for hall in HALLS.values() for exhibit in plan.shown(hall)]
     assert sorted(names) == sorted(EXHIBITS)
     for square, name in zip(squares, names, strict=True):
@@ -51,6 +51,81 @@ def test_a_square_says_who_found_it(plan, shown):
     assert plan.counts["noted"] == 1, "no gradient: right for inference"
     key = [item.get_text() for item in shown.select(".rope-plan-key li")]
     assert key == repr(plan).splitlines()
+
+
+def test_in_each_row_what_is_found_alone_stands_first_and_else_as_its_folds_do(plan):
+    for hall in plan.walls.halls:
+        folds = [one for leaves in plan.walls.branches(hall).values() for one in leaves]
+        by_state = [one for state in STATES for one in folds if plan.state(one) == state]
+        assert plan.shown(hall) == by_state
+
+
+@pytest.fixture
+def on_page(plan, chromium):
+    """Return a function that shows the plan alone, as a browser with these options has it."""
+    contexts = []
+
+    def on_page(**options):
+        contexts.append(chromium.new_context(**options))
+        page = contexts[-1].new_page()
+        head = '<!doctype html><meta name="viewport" content="width=device-width">'
+        page.set_content(head + plan._repr_html_())
+        return page
+
+    yield on_page
+    for context in contexts:
+        context.close()
+
+
+SAID = """() => [...document.querySelectorAll("a.rope-plan-square")].filter((square) =>
+  getComputedStyle(square, "::after").display !== "none").map((square) => square.ariaLabel)"""
+HINTED = "() => document.querySelector('.rope-plan-line').checkVisibility(ALL)".replace(
+    "ALL", "{ visibilityProperty: true }"
+)
+
+
+def name_of(square):
+    return square.get_attribute("aria-label")
+
+
+def followed(page, square):
+    """Wait until a square has led to its exhibit."""
+    page.wait_for_function("(to) => location.hash === to", arg=square.get_attribute("href"))
+
+
+def test_under_pointer_or_keyboard_a_square_is_named_in_the_one_line(on_page):
+    page = on_page()
+    first, other = (page.locator("a.rope-plan-square").nth(i) for i in (3, 30))
+    assert (page.evaluate(SAID), page.evaluate(HINTED)) == ([], True)
+    first.focus()
+    assert (page.evaluate(SAID), page.evaluate(HINTED)) == ([name_of(first)], False)
+    other.hover()  # one line has one name
+    assert page.evaluate(SAID) == [name_of(other)]
+    other.click()
+    followed(page, other)
+
+
+@pytest.mark.parametrize("again", ["the square", "its name"])
+def test_the_first_touch_names_a_square_and_the_second_follows_it(on_page, again):
+    page = on_page(has_touch=True, is_mobile=True, viewport={"width": 390, "height": 844})
+    squares = page.locator("a.rope-plan-square")
+    square, other = squares.nth(5), squares.nth(0)
+    box = square.bounding_box()
+    assert round(box["width"]) == round(box["height"]) == 32
+    assert squares.nth(6).bounding_box()["x"] - box["x"] >= 36, "a gap between"
+
+    def touch(box):
+        page.touchscreen.tap(box["x"] + 16, box["y"] + box["height"] - 12)
+
+    touch(other.bounding_box())
+    touch(box)
+    page.evaluate(
+        "new Promise((go) => setTimeout(go, 500))"
+    )  # were it followed, it would be by now
+    assert (page.evaluate(SAID), page.evaluate("location.hash")) == ([name_of(square)], "")
+    line = page.locator(".rope-plan-line").bounding_box()
+    touch(box if again == "the square" else line | {"height": 26})
+    followed(page, square)
 
 
 def test_halls_are_called_as_in_the_list_of_families(shown):

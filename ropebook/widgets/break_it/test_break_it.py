@@ -9,9 +9,11 @@ import torch
 pytest.importorskip("anywidget")
 
 from browser import PHONE, WIDE
+from contrast import channels, contrast
 from oracles import Oracle, held_by, wrong_readouts
 from refusals import assert_refused
 
+from ropebook import palette
 from ropebook.widgets import BreakIt
 from ropebook.widgets.break_it.widget import BUGS, LAMPS, LAST, ROWS, VECTORS
 from ropelib import inv_freq, reference
@@ -378,6 +380,45 @@ def test_on_a_short_phone_the_lamps_alone_stay_while_a_bug_is_put_in(on_scratch)
     phone.control("q_idle").focus()
     under = lamps.bounding_box()
     assert phone.control("q_idle").bounding_box()["y"] >= under["y"] + under["height"] - 1
+
+
+def test_on_a_phone_what_a_lamp_asks_stays_over_its_picture(on_scratch):
+    phone = on_scratch("break_it", PHONE)
+    lamps, picture = (phone.page.locator(f".rope-breakit-{n}") for n in ("lamps", "picture"))
+    for i, away in enumerate(("q_idle", "k_seat", "reread")):
+        phone.control(away).evaluate("(node) => node.scrollIntoView({ block: 'end' })")
+        phone.control("shown").get_by_role("radio").nth(i).click()
+        phone.frames()
+        box = phone.page.locator(".rope-breakit-asked .rope-breakit-now").bounding_box()
+        over, under = lamps.bounding_box(), picture.bounding_box()
+        assert over["y"] + over["height"] <= box["y"] < under["y"] < box["y"] + 30
+        seen = "([x, y]) => document.elementFromPoint(x, y).matches('.rope-breakit-now')"
+        assert phone.page.evaluate(seen, [box["x"] + 5, box["y"] + 5]), away
+
+
+# Red, green, blue of a color that the page has computed, as CSS writes it.
+RGB = """(node, name) => { const paint = new OffscreenCanvas(1, 1).getContext("2d");
+  paint.fillStyle = getComputedStyle(node)[name]; paint.fillRect(0, 0, 1, 1);
+  return [...paint.getImageData(0, 0, 1, 1).data.slice(0, 3)]; }"""
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_only_what_is_missed_is_red_and_a_lit_lamp_is_read(on_scratch, theme):
+    widget = on_scratch("break_it", PHONE, theme)
+    colors = palette.named(dark=theme == "dark")
+    red = [channels(colors[name]) for name in ("one", "one-text")]
+    lit = widget.page.locator("button.rope-breakit-lit").first
+    ground = lit.evaluate(RGB, "backgroundColor")
+    for node in (lit.locator(".rope-breakit-name"), lit.locator(".rope-report")):
+        assert contrast(node.evaluate(RGB, "color"), ground) >= 4.5
+    assert contrast(lit.locator("svg").evaluate(RGB, "stroke"), ground) >= 3
+    assert contrast(ground, colors["page"]) > 1.1
+    gap = widget.page.locator(".rope-breakit-gap").first.evaluate(RGB, "stroke")
+    count = widget.page.locator(".rope-lesson b").evaluate(RGB, "color")
+    assert not [color for color in (ground, gap, count) if color in red]
+    widget.control("both_seats").click()
+    widget.frames()
+    assert widget.page.locator(".rope-lesson strong").evaluate(RGB, "color") in red
 
 
 def longest_lessons(page):

@@ -83,7 +83,7 @@ const WORDS = {
       none: "Nothing is broken, and no lamp is lit. Put a bug in the way of q, of k, or of both.",
       many: "{bugs} bugs at once, and none hides another: what one of them lights alone is lit.",
       hides: "{bugs} bugs at once, and they hide: {hidden} of the dark lamps would be lit by one of them alone.",
-      silent: "<b>No test notices</b>, and the code is wrong. On random vectors {blind} of 8 would notice.",
+      silent: "<strong>No test notices</strong>, and the code is wrong. On random vectors {blind} of 8 would notice.",
       blind: "On random vectors {blind} more would be: these are too much alike to tell.",
       idle_one: "One side stands still. The score follows where the other one is, not how far away.",
       idle_both: "What never turns keeps lengths, and every push and cache agrees. Nothing says where a token is.",
@@ -142,7 +142,7 @@ export function survey(example, base, tolerance, bugs, vectors) {
   return { ...found, ...counts, kind };
 }
 
-// A score that changes is as it should be: its gap is no alarm.
+// A score that changes is as it should be: no lamp is lit for its gap.
 const gapClass = (shown) => `rope-breakit-gap${shown === "moves" ? " rope-breakit-fine" : ""}`;
 
 // One sentence of several, in the room of the longest: whichever is said, nothing moves.
@@ -291,9 +291,10 @@ function build({ words, model, lesson, chooser, buttons, toggles, show, text }) 
   const seenBy = whenChanged((bugs, vectors) => survey(example, base, tolerance, bugs, vectors));
   const picture = rowPicture(words);
   const lamps = lampBoard(words, { chooser, show, text });
+  const asked = oneSaid(words.tests, "rope-breakit-asked");
   const marks = legend(words, { text, show });
   const box = div("rope-breakit-picture", picture.node);
-  const seen = div("rope-breakit-seen rope-stays", lamps.node, box, marks.node, lesson);
+  const seen = div("rope-breakit-seen rope-stays", lamps.node, asked.node, box, marks.node, lesson);
   const visit = (...bugs) => ({ visit: { ...ALL_OFF, ...Object.fromEntries(bugs.map((bug) => [bug, true])) } });
   const stops = buttons({
     mended: { label: words.stops.mended, ...visit() },
@@ -308,14 +309,12 @@ function build({ words, model, lesson, chooser, buttons, toggles, show, text }) 
   const inputs = oneSaid(words.inputs, "rope-breakit-note");
   const lamp = html("span", { class: "rope-breakit-lit" }, bulb());
   const key = html("p", { class: "rope-breakit-note" }, words.key[0], lamp, words.key[1]);
-  const asked = oneSaid(words.tests, "rope-breakit-asked");
   return {
     node: div(
       "rope-frame rope-breakit",
       div(
         "rope-breakit-parts",
         seen,
-        asked.node,
         div("rope-breakit-bugs", key, switchBoard(words, toggles), vectors, inputs.node),
         div("rope-row", ...stops),
       ),
