@@ -10,6 +10,7 @@ from ropelib.diagnosis.call_decides import (
     last_tokens_left,
     later_chunks,
 )
+from ropelib.diagnosis.factors import factors_apart, rows_apart
 from ropelib.diagnosis.fit import is_round
 from ropelib.diagnosis.heads import heads_differ, heads_made_of_others
 from ropelib.diagnosis.lines import lines_without_partner
@@ -355,8 +356,10 @@ CAUSES = [
     later_chunks,
     _pairs_disagree,
     _position_ids_ignored,
+    rows_apart,
     _shifted,
     sines_shifted,
+    factors_apart,
     _scaled,
     _scaled_far_away,
     rest_is_not_kept,
