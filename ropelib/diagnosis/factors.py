@@ -79,3 +79,29 @@ def rows_apart(m: Measured) -> Finding | None:
                     rows_apart=shift,
                 )
     return None
+
+
+def steps_of_tables(m: Measured) -> int:
+    """Return n if all cosines and sines are multiples of 1 / n, at most 4096; 0 else."""
+    entries = torch.cat(m.rows(m.far)).abs().flatten() / m.scale.mean()
+    entries = (entries / entries.max()).unique()
+    apart = entries.diff()
+    number = round(1 / float(apart[apart > 1e-5].min()))
+    off = entries * number - (entries * number).round()
+    return number if number <= 4096 and float(off.abs().max()) < 0.01 else 0
+
+
+def coarse_steps(m: Measured) -> Finding | None:
+    """Steps that are wider than those of any dtype of tables."""
+    if not m.partner or m.noise < 0.02 or not (steps := steps_of_tables(m)):
+        return None
+    error = float((m.lengths(m.near) / m.scale - 1).abs().max())
+    if error > 2 / steps:
+        return None
+    return wrong(
+        "norm-not-kept",
+        f"Cosines and sines are multiples of 1/{steps}, so that lengths change by up to "
+        f"{100 * error:.2g}%.",
+        "tables that are quantized to a few bits",
+        steps=steps,
+    )
