@@ -109,7 +109,8 @@ class Reader:
             return self.entries[None]
         if layer_type is None:
             raise ValueError(
-                f"layer_type must be given: this model rotates {listed(kinds)} differently"
+                f"layer_type must be given: this model rotates {listed(kinds)} differently "
+                f"(on the command line --layer-type {kinds[0]}, say)"
             )
         if self.entries[layer_type] is None:
             raise ValueError(f"layers of type {shown(layer_type)} do not rotate in this model")

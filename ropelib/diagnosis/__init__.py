@@ -64,6 +64,7 @@ FEIGNED = (
         {"batch-rows-mixed", "batch-rows-share-positions"},
         {"one-token-rows-wrong", "strides-ignored", "gradient-wrong"},
     ),
+    ({"first-token-not-turned"}, {"decode-restarts-at-zero", "one-token-rows-wrong"}),
     ({"heads-mixed"}, {"wrong-at-other-widths"}),
 )
 MOST_DIMS, MOST_POSITIONS = 1024, 2**20  # what ordinary memory holds: the probes are some copies

@@ -10,8 +10,9 @@ from ropelib.diagnosis.measured import Measured
 from ropelib.diagnosis.paths import half_precision, position_or_slot
 from ropelib.diagnosis.probes import CallError, by_head, heads_beside
 from ropelib.diagnosis.report import Finding, wrong
+from ropelib.diagnosis.slots import first_token_left
 from ropelib.diagnosis.steps import cached, one_token_of_each
-from ropelib.diagnosis.tensors import gap, random
+from ropelib.diagnosis.tensors import SAME, gap, random
 from ropelib.diagnosis.widths import other_widths
 
 _MOST_HEADS = 257
@@ -159,6 +160,15 @@ def _rows_of(m: Measured, count: int, heads: int, tokens: int) -> Finding | None
         )
     if finding := cut_short(m, together, x, rows):
         return finding
+    alone = torch.cat([m.probe(x[i : i + 1], rows[i : i + 1]) for i in range(count)])
+    if gap(together, alone) < SAME:
+        return wrong(
+            "crowded-call-differs",
+            "Tokens of a row that begins late, or repeats positions, are turned otherwise than "
+            "one by one, in a batch as alone.",
+            "a path for the first or last tokens of a call, or for positions that repeat",
+            largest_difference=gap(together, apart),
+        )
     return wrong(
         "batch-rows-mixed",
         "A row of a batch is turned otherwise than the same row alone.",
@@ -174,7 +184,8 @@ def heads_rows_and_tokens(m: Measured) -> Finding | None:
     few = [random(1, heads, 4, m.head_dim) for heads in (1, 2)]
     if all(m.differs(m.probe(x, range(4)), x, torch.arange(4)).any() for x in few):
         return _heads_counted(m)  # or it has changed since: the keys that are cached tell how
-    rules = (_heads_equal_tokens, _heads_apart, _order_of_positions, _batch_rows, _packed_rows)
+    rules = (_heads_equal_tokens, _heads_apart, _order_of_positions, first_token_left)
+    rules += (_batch_rows, _packed_rows)
     return next(filter(None, (rule(m) for rule in rules)), None)
 
 

@@ -10,6 +10,7 @@ from ropelib.diagnosis.call_decides import (
     last_tokens_left,
     later_chunks,
 )
+from ropelib.diagnosis.factors import coarse_steps, factors_apart, rows_apart
 from ropelib.diagnosis.fit import is_round
 from ropelib.diagnosis.heads import heads_differ, heads_made_of_others
 from ropelib.diagnosis.lines import lines_without_partner
@@ -20,10 +21,12 @@ from ropelib.diagnosis.past_the_end import read_past_its_end
 from ropelib.diagnosis.paths import not_repeated, stays_grown
 from ropelib.diagnosis.precision import coarse_frequencies, lost_precision
 from ropelib.diagnosis.probes import follows_gaps, keeps_by_length
+from ropelib.diagnosis.reduced import reduced_coarsely
 from ropelib.diagnosis.report import PAIRS_OF, Finding, wrong
 from ropelib.diagnosis.resting import rest_is_not_kept
 from ropelib.diagnosis.series import beyond_sense, counted_late, multiplied, unfilled
 from ropelib.diagnosis.several_axes import axes_disagree, axes_summed, axis_ignored
+from ropelib.diagnosis.slots import as_ranks
 from ropelib.diagnosis.tensors import gap, spread, wrap
 
 
@@ -354,14 +357,19 @@ CAUSES = [
     early_positions_still,
     later_chunks,
     _pairs_disagree,
+    as_ranks,
     _position_ids_ignored,
+    rows_apart,
     _shifted,
     sines_shifted,
+    factors_apart,
+    coarse_steps,
     _scaled,
     _scaled_far_away,
     rest_is_not_kept,
     axis_ignored,
     axes_summed,  # before drift: a number of many rows, times a frequency, errs in float32
+    reduced_coarsely,
     beyond_sense,
     unfilled,
     counted_late,
@@ -395,4 +403,5 @@ SHAPELESS = {  # there is no description of such a thing
     "last-tokens-not-turned",
     "early-positions-not-turned",
     "later-chunks-differ",
+    "gaps-ignored",
 }

@@ -264,13 +264,14 @@ _GROUPS = {
     "last-pair-not-rotated sin-and-cos-swapped sine-is-zero sine-partly-zero rest-not-kept "
     "sines-of-other-pairs",
     "Frequencies": "exponents-from-a-half frequencies-unfilled base-beyond-sense angles-in-degrees "
-    "exponents-from-one inverted-ramp frequencies-in-bfloat16 frequencies-in-float16 "
-    "frequencies-in-tf32",
+    "exponents-from-one exponents-positive inverted-ramp frequencies-in-bfloat16 "
+    "frequencies-in-float16 frequencies-in-tf32",
     "Positions": "position-ids-ignored positions-restart off-by-one positions-shifted "
     "positions-reversed positions-bent turned-at-position-0 position-0-lost "
-    "early-positions-not-turned not-relative "
-    "order-of-positions-ignored repeated-positions-moved single-positions-wrong",
-    "Right at first, wrong past some length": "angles-drift frequencies-change-midway "
+    "early-positions-not-turned not-relative order-of-positions-ignored gaps-ignored "
+    "repeated-positions-moved single-positions-wrong",
+    "Right at first, wrong past some length": "angles-drift turns-of-a-rounded-pi "
+    "frequencies-change-midway "
     "positions-clamped table-read-past-its-end positions-wrap-around positions-in-bfloat16 "
     "positions-in-float16 positions-in-tf32 angles-in-bfloat16 angles-in-float16 "
     "table-grown-by-the-last-token table-grown-by-the-first-row far-rows-wrong",
@@ -283,8 +284,8 @@ _GROUPS = {
     "scaled-in-the-prefill-alone cached-keys-keep-old-frequencies frequencies-stay-grown "
     "tables-stay-rounded tables-of-an-earlier-call result-overwritten position-ids-overwritten",
     "Fast paths and large calls": "half-precision-differs large-values-changed strides-ignored "
-    "strided-ids-misread tokens-mixed last-tokens-not-turned long-call-differs "
-    "square-tables-transposed crowded-call-differs",
+    "strided-ids-misread tokens-mixed first-token-not-turned last-tokens-not-turned "
+    "long-call-differs square-tables-transposed crowded-call-differs",
     "What surrounds a call": "wrong-under-autocast int32-positions-misread train-and-eval-differ",
     "Training": "gradient-rotates-forward gradient-wrong gradient-wrong-far "
     "gradient-of-another-call gradient-overwrites-its-input training-forward-differs",

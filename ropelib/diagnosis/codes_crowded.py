@@ -1,6 +1,17 @@
 """The codes of bugs that show only in some calls: many at once, steps, training, what surrounds."""
 
 CROWDED = {
+    # Frequencies, angles and positions of one call
+    "exponents-positive": (
+        "Frequencies grow from 1 rad/token up, where they should fall.",
+        "the minus of the exponent, or the 1 / of the power, is lost",
+        "Write 1 / base ** (2 * i / d), or base ** -(2 * i / d).",
+    ),
+    "turns-of-a-rounded-pi": (
+        "With each whole turn angles are off by the same number more.",
+        "angles % 6.2832, or a pi of a few digits",
+        "Hand angles to cos and sin as they are, or take 2 * math.pi.",
+    ),
     "tokens-mixed": (
         "Among many tokens some come out as others should.",
         "a tile read one token off, or an order of tokens that is not undone",
@@ -10,6 +21,16 @@ CROWDED = {
         "Where positions of a call do not rise, tokens get those of others.",
         "position_ids that are sorted or taken to rise",
         "Look tables up by position_ids as they come.",
+    ),
+    "gaps-ignored": (
+        "Spaced positions are turned as if they had no gaps.",
+        "position_ids read as their order (argsort of argsort)",
+        "Look tables up by position_ids as they come.",
+    ),
+    "first-token-not-turned": (
+        "The first token of a call comes out as it went in, whatever its position.",
+        "a first slot left for a class token",
+        "Leave position 0 alone, not the first slot.",
     ),
     "repeated-positions-moved": (
         "Two tokens at one position are not turned alike.",

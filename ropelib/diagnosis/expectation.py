@@ -33,6 +33,7 @@ SUSPECT = {  # what nobody chooses, unless somebody says so
     "base-beyond-sense",
     "exponents-from-a-half",
     "exponents-from-one",
+    "exponents-positive",
     "frequencies-in-bfloat16",
     "frequencies-in-float16",
     "frequencies-in-tf32",

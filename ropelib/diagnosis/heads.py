@@ -57,6 +57,15 @@ def heads_made_of_others(m: Measured) -> Finding | None:
     zero = m.probe(torch.zeros(1, 1, 4, m.head_dim), range(4))
     if gap(together, alone) < SAME or float(zero.abs().max()) > SAME:
         return None
+    order = [[gap(one, other) < SAME for other in alone.unbind(1)] for one in together.unbind(1)]
+    if all(sum(each) == 1 for each in (*order, *zip(*order, strict=True))):
+        return wrong(
+            "heads-mixed",
+            "Heads come out in another order: what goes in as head "
+            f"{order[0].index(True)} comes out as head 0.",
+            "heads that are reversed, or regrouped, and not put back",
+            of=3,
+        )
     return wrong(
         "heads-mixed",
         "A head comes out otherwise beside others than alone"

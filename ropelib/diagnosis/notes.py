@@ -7,6 +7,7 @@ from ropelib.diagnosis.circumstances import (
     random_in_training,
     refused_autocast,
 )
+from ropelib.diagnosis.factors import steps_of_tables
 from ropelib.diagnosis.fit import is_round
 from ropelib.diagnosis.grouped import refused_groups
 from ropelib.diagnosis.inputs import no_gradient, refused_strides
@@ -111,7 +112,9 @@ def _frequencies(m: Measured) -> Finding | None:
         fastest = float(m.turning.max())
         return note(
             "slowest-pairs-first",
-            "Each pair turns faster than the one before: the usual order is the reverse.",
+            "Each pair turns faster than the one before: the usual order is the reverse."
+            if fastest < 1 + 1e-3 + m.noise
+            else "Each pair turns faster than the one before.",
             fastest_frequency=fastest,
         )
     if fit.is_geometric and abs(fit.factor - 1) > 1e-4:
@@ -121,7 +124,7 @@ def _frequencies(m: Measured) -> Finding | None:
             f"All frequencies are {how} by one factor.",
             factor=max(fit.factor, 1 / fit.factor),
         )
-    if fit.jump is not None:
+    if fit.jump is not None and abs(fit.factor * fit.jump - 1) > 1e-3:  # less is no scaling
         return note(
             "not-geometric",
             "Fast pairs keep their frequencies and slow ones are divided by a factor, with a blend "
@@ -208,10 +211,12 @@ def _coarse_tables(m: Measured) -> Finding | None:
                     f"float32 vectors are rounded to {str(dtype)[6:]} on the way.",
                     largest_error_of_a_length=m.noise,
                 )
+        steps = steps_of_tables(m)
         return note(
             "tables-in-low-precision",
-            "cos and sin are rounded coarsely even for float32 vectors; lengths err alike at all "
-            "positions.",
+            f"cos and sin are multiples of 1/{steps} even for float32 vectors."
+            if steps
+            else "cos and sin are rounded coarsely even for float32 vectors.",
             largest_error_of_a_length=m.noise,
         )
 
@@ -285,9 +290,12 @@ def _float32_angles(m: Measured) -> Finding | None:
     if base and is_round(base) and abs(m.fit.factor - 1) < 1e-6:
         # Not the measured frequencies, which would take part of the error along.
         base = float(f"{base:.1e}")
-        speeds = base ** (-torch.arange(m.num_pairs, dtype=torch.float64) / m.pairing.width)
-        error = float(m.residual(m.far, m.direction * speeds.repeat(2)).max())
-        if m.direction and error > 5e-5:
+        slots = torch.tensor(m.pairing.slots, dtype=torch.float64)
+        speeds = base ** (-slots / m.pairing.width)
+        error = float(m.residual(m.far, (m.direction or 1) * speeds.repeat(2)).max())
+        # A product of float32 and a frequency of it are off by a few units in the last place.
+        of_float32 = 5e-5 + 4 * m.limit * float(speeds.max()) * 2.0**-24
+        if m.direction and 5e-5 < error < of_float32:
             return note(
                 "angles-in-float32",
                 "Angles are products in float32, whose error grows with the position; that is "

@@ -15,6 +15,7 @@ from ropelib.diagnosis.tensors import SAME, gap, random, wrap
 from ropelib.diagnosis.xpos import decay_within_pairs, wrong_with_decay
 
 _OF_FACTORS = {"attention-factor-missing", "attention-factor-not-as-expected"}
+_SHIFTS = {"off-by-one", "positions-shifted"}
 
 
 def joint_report(
@@ -64,6 +65,8 @@ def _joint(reports: list[Report], measured: list[Measured], factor: float | None
     findings = list(q.findings) + [f for f in k.findings if f.code not in q.codes]
     twice = {"frequencies-multiplied"}  # right beside each other, if both are, or one of the two
     bugs = {f.code for f in findings if f.severity == "wrong"}
+    if bugs and bugs <= _SHIFTS and (apart := _shifted_apart(q, k)):
+        findings = [apart, *(f for f in findings if f.code not in _SHIFTS)]
     if bugs <= twice and q.inv_freq is not None:
         if difference := _difference(q, k, *measured, error):
             findings = [difference, *(f for f in findings if f.code not in twice)]
@@ -73,6 +76,20 @@ def _joint(reports: list[Report], measured: list[Measured], factor: float | None
             told = _factors(q.attention_factor, k.attention_factor, factor, allowed, scale)
             findings = [told, *(f for f in findings if f.code != "attention-factor")]
     return replace(q, findings=tuple(sorted(findings, key=lambda f: f.severity != "wrong")))
+
+
+def _shifted_apart(q: Report, k: Report) -> Finding | None:
+    """Say what becomes of scores, where q and k are shifted and not by one number."""
+    of_q, of_k = (next((f for f in each.findings if f.code in _SHIFTS), None) for each in (q, k))
+    by_q, by_k = (each.evidence.get("shift") if each else 0.0 for each in (of_q, of_k))
+    if by_q is None or by_k is None or abs(by_k - by_q) < 1e-3:
+        return None
+    less = f"{abs(by_k - by_q):.6g} {'less' if by_k > by_q else 'more'}"
+    return replace(
+        of_k or of_q,
+        sentence=f"Position 0 is turned as {by_q:.6g} should be in q, and as {by_k:.6g} in k: the "
+        f"score of each distance is that of another, {less}.",
+    )
 
 
 def _is_of_a_factor(finding: Finding) -> bool:

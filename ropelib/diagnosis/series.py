@@ -39,7 +39,8 @@ def unfilled(m: Measured) -> Finding | None:
         "frequencies-unfilled",
         f"{reason}: few choose such frequencies, and memory that was never written holds them.",
         "inv_freq is a buffer that is not saved: made on the meta device, given memory by "
-        "to_empty(), and never computed again",
+        "to_empty(), and never computed again"
+        + (", or pairs that are counted from the second on" if slots[0] == 1 else ""),
         pairs_that_turn=m.num_pairs,
         of=m.pairing.width if m.pairing.layout else int(slots[-1]) + 1,
         first_frequencies=", ".join(f"{float(s):.4g}" for s in speeds[:4]),
@@ -59,6 +60,8 @@ def beyond_sense(m: Measured) -> Finding | None:
             "deg2rad, or a factor of pi / 180, on angles that are radians already",
             factor=fit.factor,
         )
+    if fit.base < 0.5 and abs(fit.factor - 1) < 1e-4 + m.noise:
+        return exponents_positive(m)
     step = fit.base ** (1 / width)  # from pair to pair
     if fit.base > _LARGEST_BASE and (m.num_pairs >= 4 or step > _LARGEST_STEP):
         return wrong(
@@ -77,6 +80,20 @@ def beyond_sense(m: Measured) -> Finding | None:
             base=fit.base,
         )
     return None
+
+
+def exponents_positive(m: Measured) -> Finding:
+    """Return the finding that frequencies grow from 1 rad/token on."""
+    base = 1 / m.fit.base
+    return wrong(
+        "exponents-positive",
+        f"The first pair turns by 1 rad/token and each by more than the one before, up to "
+        f"{float(m.turning.max()):.6g}: they are {base:.6g} ** (2i / d), not {base:.6g} ** "
+        "(-2i / d).",
+        "the minus of the exponent, or the 1 / of the power, is lost",
+        base=base,
+        fastest_frequency=float(m.turning.max()),
+    )
 
 
 def counted_late(m: Measured) -> Finding | None:
@@ -161,8 +178,8 @@ def _gaps(slots: list[int], speeds: Tensor) -> str:
         if line is not None and of_an_axis:
             return ""
         return f"Pairs between others stand still, the first of them pair {between[0]}"
-    if line is not None and abs(line) < 1e-3 and 8 * len(gaps) <= len(slots) + 8:
-        return f"The first {len(gaps)} of {slots[-1] + 1} pairs stand still"
+    if line is not None and abs(line) < 1e-3 and gaps == [0]:
+        return f"The first of {slots[-1] + 1} pairs stands still, and the others turn as usual"
     return ""
 
 

@@ -7,7 +7,7 @@ import torch
 from ropelib.diagnosis.measured import Measured
 from ropelib.diagnosis.probes import CallError, Curves, measure
 from ropelib.diagnosis.report import Finding, wrong
-from ropelib.diagnosis.tensors import SAME, gap, random
+from ropelib.diagnosis.tensors import SAME, gap, random, spread
 
 _POSITIONS = torch.tensor([1, 4, 6])  # each measured in a call of one token
 _CAUSE = "a path, or a number, that the number of tokens in the call decides"
@@ -83,4 +83,40 @@ def wrong_beside_others(position: int, count: int, difference: float) -> Finding
         position,
         largest_difference=difference,
         tokens=count,
+    )
+
+
+def as_ranks(m: Measured) -> Finding | None:
+    """Positions with gaps, in a call that rises, come out as those without."""
+    if m.obeys not in ("all", "differences") or _by_runs(m):
+        return None
+    x = random(1, 3, 1, m.head_dim).expand(1, 3, 7, m.head_dim)
+    try:
+        run, gaps = m.probe(x, range(7)), m.probe(x, [0, 2, 3, 7, 8, 9, 11])
+    except CallError:
+        return None
+    if gap(run, gaps) > SAME or spread(run, axis=2) < SAME:
+        return None
+    return wrong(
+        "gaps-ignored",
+        "Spaced positions are turned as if they had no gaps: 0, 2, 3, 7 as 0, 1, 2, 3.",
+        "position_ids read as their order: argsort of argsort, or unique with return_inverse",
+    )
+
+
+def first_token_left(m: Measured) -> Finding | None:
+    """The first token of a call, at positions other than 0."""
+    if m.obeys != "all" or _by_runs(m):
+        return None
+    for ids in (torch.tensor([3, 1, 5, 2]), torch.tensor([1, 4, 2])):
+        x = random(1, 2, len(ids), m.head_dim)
+        found = m.probe(x, ids)
+        wrongly = m.differs(found, x, ids).any(-1).any(1)[0]
+        if not wrongly[0] or wrongly[1:].any() or gap(found[:, :, 0], x[:, :, 0]) > SAME:
+            return None
+    return wrong(
+        "first-token-not-turned",
+        "The first token of a call comes out as it went in, whatever its position.",
+        "a first slot left for a class token or a token that attention sinks into, where the first "
+        "position is meant",
     )

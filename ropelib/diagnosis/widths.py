@@ -55,7 +55,12 @@ def _has_no_width(m: Measured, width: int) -> bool:
 
 
 def _few(m: Measured) -> Tensor:
-    """Return positions 0 and 1, and one as far as a call for every basis vector may ask for."""
+    """Return positions 0 and 1, and one as far as a call for every basis vector may ask for.
+
+    Where tables are coarse each place between must tell the turns of the next.
+    """
+    if m.noise > 1e-5:
+        return m.known
     counts = getattr(m.probe.rotate, "counts_itself", False)  # makes room for all before it
     return torch.tensor([0, 1, int((m.near.positions if counts else m.known)[-1])])
 
@@ -94,6 +99,8 @@ def _pairs(m: Measured, other: Measured) -> str | None:
 
 def _frequencies(m: Measured, other: Measured) -> str | None:
     fastest, found = float(m.turning.abs().max()), float(other.turning.abs().max())
+    if m.pairing.first and m.fit.is_geometric and other.fit.is_geometric:
+        fastest, found = 1 / m.fit.factor, 1 / other.fit.factor  # of the first, if it turned
     if fastest > 3 or not m.direction:  # near pi, half a turn, both ways look alike
         return None
     if abs(found / fastest - 1) > _APART + 4 * m.noise:

@@ -26,6 +26,7 @@ from exhibits import (
     shapes,
     shipped,
     steps,
+    told_apart,
     usual,
 )
 from exhibits.kit import EXHIBITS, PLAIN, YARN_FACTOR, plain, turn, yarn
@@ -48,4 +49,4 @@ __all__ += [
     "precision",
 ]
 __all__ += ["q_and_k", "right", "right_forms", "several_axes"]
-__all__ += ["shapes", "shipped", "steps", "usual"]  # enter theirs
+__all__ += ["shapes", "shipped", "steps", "told_apart", "usual"]  # enter theirs

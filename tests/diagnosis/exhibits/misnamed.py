@@ -124,7 +124,7 @@ def _():
     return {"rotate": rotate}
 
 
-@exhibit("angles less whole turns of 6.2831", "frequencies-not-as-expected")
+@exhibit("angles less whole turns of 6.2831", "turns-of-a-rounded-pi")
 def _():
     def rotate(x, ids):
         angles = ids[..., None].double() * PLAIN

@@ -1,0 +1,107 @@
+"""Rules about cosine beside sine: one factor and one position for both, in both lines."""
+
+from itertools import product
+
+import torch
+
+from ropelib.diagnosis.measured import Measured
+from ropelib.diagnosis.report import Finding, wrong
+from ropelib.diagnosis.tensors import gap
+
+_SEEN = 0.1  # by how much the square of sine must vary, to be told from that of cosine
+_TURNS = 0.3  # rad/token: a row more or less is seen
+_FITS = 0.01  # of an entry: more than tables in bfloat16 err
+
+
+def factors_apart(m: Measured) -> Finding | None:
+    """Rounding moves entries one by one, and the mean of many of them hardly."""
+    if not m.partner:
+        return None
+    first, second = (float(half.mean()) for half in m.scale.chunk(2))
+    cosines, sines = (rows.flatten() for rows in m.rows(m.near))
+    squares = torch.stack((cosines**2, sines**2), dim=1)
+    if float(squares[:, 1].max() - squares[:, 1].min()) < _SEEN * first**2:
+        return None
+    # Of the squares of both, each over that of its factor, the sum is 1.
+    found = torch.linalg.lstsq(squares, torch.ones(len(squares), 1).double()).solution
+    left = gap(squares @ found, torch.ones(1)) / 2
+    allowed = 1e-4 + left * max(0.2, 4 * (m.num_pairs * len(m.near.positions)) ** -0.5)
+    if float(found.min()) > 0:
+        cosine, sine = (found.flatten() ** -0.5).tolist()
+        if abs(sine / cosine - 1) > allowed and left < abs(sine / cosine - 1):
+            return wrong(
+                "norm-not-kept",
+                f"Sine is multiplied by {sine:.5g} and cosine by {cosine:.5g}: lengths change with "
+                "the angle.",
+                "a factor, as the attention factor, on the table of one of the two alone",
+                factor_of_cosine=cosine,
+                factor_of_sine=sine,
+            )
+    apart = m.scale[: m.num_pairs] / m.scale[m.num_pairs :] - first / second
+    if abs(first / second - 1) > 1e-4 + m.noise / 10 and float(apart.abs().max()) < 1e-3 + m.noise:
+        return wrong(
+            "norm-not-kept",
+            f"The first dimension of each pair is multiplied by {first:.5g} and the second by "
+            f"{second:.5g}: lengths change with the position.",
+            "a factor in one of the two lines of a pair alone",
+            factor_of_the_first=first,
+            factor_of_the_second=second,
+        )
+    return None
+
+
+def rows_apart(m: Measured) -> Finding | None:
+    """One of cosine and sine is that of a neighboring position."""
+    if not m.partner or m.num_pairs < 2:
+        return None
+    cosines, sines = (rows[:5] for rows in m.rows(m.near))
+    positions = torch.arange(5).double()[:, None]
+    for shift, direction in product((1, -1), repeat=2):
+        # Where sine is shifted its first row tells the frequency, where cosine is, its second.
+        of_sine = torch.atan2(shift * direction * sines[0] / cosines[0], cosines[1] / cosines[0])
+        of_cosine = torch.atan2(direction * sines[1], cosines[0])
+        for name, other, speeds, scale, late in (
+            ("Sine", "cosine", of_sine, cosines[0].mean(), (0, shift)),
+            ("Cosine", "sine", of_cosine, 1.0, (shift, 0)),
+        ):
+            if float(speeds.abs().max()) < _TURNS:
+                continue
+            meant = (positions + late[0]) * speeds, (positions + late[1]) * speeds
+            if gap(cosines, scale * meant[0].cos()) > _FITS:
+                continue
+            if gap(sines, direction * scale * meant[1].sin()) < _FITS:
+                return wrong(
+                    "norm-not-kept",
+                    f"{name} is that of the position {'after' if shift > 0 else 'before'} the one "
+                    f"that {other} is of: lengths change with the angle.",
+                    "a table of one of the two that begins a row early or late, or an index of its "
+                    "own",
+                    rows_apart=shift,
+                )
+    return None
+
+
+def steps_of_tables(m: Measured) -> int:
+    """Return n if all cosines and sines are multiples of 1 / n, at most 4096; 0 else."""
+    entries = torch.cat(m.rows(m.far)).abs().flatten() / m.scale.mean()
+    entries = (entries / entries.max()).unique()
+    apart = entries.diff()
+    number = round(1 / float(apart[apart > 1e-5].min()))
+    off = entries * number - (entries * number).round()
+    return number if number <= 4096 and float(off.abs().max()) < 0.01 else 0
+
+
+def coarse_steps(m: Measured) -> Finding | None:
+    """Steps that are wider than those of any dtype of tables."""
+    if not m.partner or m.noise < 0.02 or not (steps := steps_of_tables(m)):
+        return None
+    error = float((m.lengths(m.near) / m.scale - 1).abs().max())
+    if error > 2 / steps:
+        return None
+    return wrong(
+        "norm-not-kept",
+        f"Cosines and sines are multiples of 1/{steps}, so that lengths change by up to "
+        f"{100 * error:.2g}%.",
+        "tables that are quantized to a few bits",
+        steps=steps,
+    )

@@ -1,0 +1,63 @@
+"""What is said of a rotation follows from its numbers."""
+
+import math
+
+import pytest
+import torch
+from exhibits import EXHIBITS, PLAIN, plain
+
+from ropelib.diagnosis import diagnose
+
+MEASURED = {
+    "sine alone has a factor": {"factor of sine": 1.005, "factor of cosine": 1},
+    "cosine alone has a factor, in bfloat16": {"factor of cosine": 1.02, "factor of sine": 1},
+    "one line of each pair has a factor": {"factor of the first": 1.003, "factor of the second": 1},
+    "sine is read one row late": {"rows apart": 1},
+    "tables of a few bits": {"steps": 16},
+    "angles modulo 6.2832": {"off by a turn": math.tau - 6.2832},
+    "angles less whole turns of 6.28": {"off by a turn": math.tau - 6.28},
+    "the exponent has lost its minus": {"base": 10_000},
+    "no minus, against a configuration": {"base": 10_000},
+}
+
+
+@pytest.mark.parametrize("name", MEASURED)
+def test_numbers_are_those_of_the_rotation(name):
+    finding = diagnose(**next(e for e in EXHIBITS if e.name == name).make()).findings[0]
+    expected = MEASURED[name]
+    rel = 1e-3 if "bfloat16" in name else 1e-4
+    if "6.28" in name:
+        rel = 0.02
+    assert {k: finding.evidence[k] for k in expected} == pytest.approx(expected, rel=rel)
+
+
+def by(shift_q, shift_k):
+    return lambda q, k, ids: (plain(q, ids + shift_q), plain(k, ids + shift_k))
+
+
+def test_scores_of_q_and_k_that_are_shifted_apart_are_not_said_to_be_right():
+    for shifts, less in (((0, 1), "1 less"), ((2, 0), "2 more"), ((1, 3), "2 less")):
+        (finding,) = diagnose(by(*shifts), max_position=300).findings
+        assert finding.sentence.endswith(f"that of another, {less}.")
+    alike = diagnose(by(1, 1), max_position=300).findings[0].sentence
+    assert "Scores of this rotation with itself are right" in alike
+
+
+def test_an_error_of_angles_is_harmless_only_where_float32_makes_as_large_a_one():
+    every_second = PLAIN.where(torch.arange(32) % 2 == 0, 0)
+    assert diagnose(lambda x, ids: plain(x, ids, every_second)).codes == (
+        "pairs-between-stand-still",
+    )
+    usual = diagnose(lambda x, ids: plain(x, ids, PLAIN * (1 + 2e-7))).findings
+    assert all(f.evidence["largest angle error"] < 3e-3 for f in usual)
+
+
+def test_a_factor_next_to_1_is_no_scaling():
+    nearly = PLAIN.where(torch.arange(32) < 12, PLAIN * (1 - 3e-5))
+    (finding,) = diagnose(lambda x, ids: plain(x, ids, nearly)).findings
+    assert finding.code == "not-geometric" and "YaRN" not in finding.sentence
+
+
+def test_layers_that_rotate_differently_are_said_to_have_an_option():
+    with pytest.raises(ValueError, match="--layer-type full_attention"):
+        diagnose(plain, expected="gemma-3-12b")
