@@ -23,7 +23,7 @@ from ropelib.diagnosis.probes import follows_gaps, keeps_by_length
 from ropelib.diagnosis.report import PAIRS_OF, Finding, wrong
 from ropelib.diagnosis.resting import rest_is_not_kept
 from ropelib.diagnosis.series import beyond_sense, counted_late, multiplied, unfilled
-from ropelib.diagnosis.several_axes import axes_disagree, axes_summed, axis_ignored
+from ropelib.diagnosis.several_axes import axes_disagree, axes_summed, axis_ignored, scaled_axes
 from ropelib.diagnosis.tensors import gap, spread, wrap
 
 
@@ -306,6 +306,8 @@ def last_pair_still(pairs: int, slowest: float) -> Finding:
 
 def _inverted_ramp(m: Measured) -> Finding | None:
     fit = m.fit
+    if scaled_axes(m):  # a coordinate in steps of its own, as a note says
+        return None
     if fit.jump is not None and fit.jump < 1 - 1e-3 and fit.factor > 1 + 1e-3:
         return inverted_blend(fit.factor, fit.split, fit.factor * fit.jump)
 

@@ -122,6 +122,15 @@ def _():
     return {"rotate": late(0, -7.5, -7.5), "axes": 3, "expected": late(0, -7.5, -7.5)}
 
 
+@exhibit("frames in steps of half a second", layout="half", notes=("several-axes",))
+def _():
+    def rotate(x, ids):
+        steps = torch.tensor([0.5, 1, 1]).view(-1, *[1] * (ids.dim() - 1))
+        return of(FILM)(x, ids * steps)
+
+    return {"rotate": rotate, "axes": 3}
+
+
 # Wrong alone
 
 
