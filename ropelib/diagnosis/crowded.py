@@ -14,6 +14,7 @@ from torch import Tensor
 
 from ropelib.diagnosis.measured import Measured
 from ropelib.diagnosis.probes import CallError, measure
+from ropelib.diagnosis.refusals import refused, takes_bfloat16
 from ropelib.diagnosis.tensors import gap, random
 
 _LONG, _SOME, _FEW = 300, 37, 17  # tokens: of no block of 4, 16 or 64, even and odd
@@ -122,16 +123,25 @@ def compared(result: Tensor, expected: Tensor, way: Way, coarse: bool = False) -
 
 def tried(m: Measured, oracle: Oracle, way: Way) -> Outcome | None:
     """Call in this way, or as near to it as is taken; None if all of it is refused."""
+    last = None
     for each in way.simpler(oracle.takes_rows):
         if each.rows * each.heads * each.ids.shape[-1] * m.head_dim > _MOST_NUMBERS:
             continue
         x = vectors(m, each)
         try:
             result = m.probe(x, positions(each))
-        except CallError:
+        except CallError as error:
+            last = error
             continue
         return compared(result, oracle.curves.applied(x, each.ids), each, m.noise > 1e-5)
+    if last and (way.dtype == torch.float32 or takes_bfloat16(m)):
+        refused(m, _words(way), last)
     return None
+
+
+def _words(way: Way) -> str:
+    dtype, tokens = str(way.dtype)[6:], way.ids.shape[-1]
+    return f"{way.rows} rows of {way.heads} heads and {tokens} tokens of {dtype}"
 
 
 def ways(m: Measured, oracle: Oracle) -> dict[str, Way]:

@@ -38,6 +38,7 @@ class Probe:
         self.rotate, self.name, self.head_dim, self.device = rotate, name, head_dim, device
         self.changes_input = self.changes_positions = self.wants_rows = False
         self.last, self.same_buffer, self.taken = None, False, False
+        self.refusals: list[str] = []  # what was raised, which probes made of this one share
 
     def __call__(self, x: Tensor, position_ids: Tensor | Sequence) -> Tensor:
         """Return what the rotation makes of a copy of `x`, on the CPU."""
@@ -61,16 +62,17 @@ class Probe:
             if getattr(self.rotate, "way", None) == []:
                 given += ", in all ways that the names of its arguments allow"
             message = f"{self.name} raised {type(error).__name__} for {given}: {error}"
+            self.refusals.append(message)
             raise (CallError if isinstance(error, Exception) else Exit)(message) from error
         if not isinstance(rotated, Tensor):
             kind = "None" if rotated is None else type(rotated).__name__
             hint = _HINTS.get(kind, "")
             raise TypeError(f"{self.name} must return a tensor, got {kind} for {given}{hint}")
         if rotated.shape != x.shape:
-            raise CallError(
-                f"{self.name} must keep the shape of x, got {tuple(rotated.shape)} for {given}",
-                "shape-not-kept",
-            )
+            got = tuple(rotated.shape)
+            message = f"{self.name} must keep the shape of x, got {got} for {given}"
+            self.refusals.append(message)
+            raise CallError(message, "shape-not-kept")
         if rotated.device != x.device:
             raise Unmeasured(
                 f"{self.name} must return on the device of x, {x.device}, got {rotated.device}",

@@ -203,10 +203,26 @@ def one_token_of_each(m: Measured) -> Finding | None:
     x, ids = random(3, 2, 1, m.head_dim), torch.tensor([[5], [0], [9]])
     try:
         together = m.probe(x, ids)
-    except CallError:
-        return None  # a note says so
+    except CallError as error:
+        return _grown(m, error)  # what raises is clear enough: a note says so
     apart = torch.cat([m.probe(x[b : b + 1], ids[b]) for b in range(3)])
     return None if gap(together, apart) < SAME else _one_token_rows(together - apart, together[1:])
+
+
+def _grown(m: Measured, error: CallError) -> Finding | None:
+    """Return the finding that single tokens in rows, and no longer rows, get another shape."""
+    if error.code != "shape-not-kept":
+        return None
+    try:
+        m.probe(random(3, 2, 5, m.head_dim), torch.arange(5).expand(3, -1))
+    except CallError:  # rows are refused, or all come back so: another note
+        return None
+    return wrong(
+        "one-token-rows-wrong",
+        "A batch of single tokens, as each step of decoding has it, comes back in another shape, "
+        f"and rows of five tokens do not: {error}.",
+        "squeeze() on position_ids or tables, which takes away the axis of one token as well",
+    )
 
 
 def _last_token(step: Probe, x: Tensor, position: int) -> Tensor:

@@ -111,3 +111,12 @@ def _():
         return plain(x, ids, inv_freq(DIM, 10_000.0 * (length / 2048) ** (64 / 62)))
 
     return {"rotate": Moded(rotate)}
+
+
+@exhibit("a module that cannot change its mode, as exported ones", layout="half")
+def _():
+    class Exported(Moded):
+        def train(self, mode=True):
+            raise NotImplementedError("Calling train() is not supported yet.")
+
+    return {"rotate": Exported(lambda x, ids, train: plain(x, ids))}

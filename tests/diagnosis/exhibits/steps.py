@@ -3,7 +3,7 @@
 import torch
 
 from exhibits.kernels import as_contiguous, kernel
-from exhibits.kit import DIM, PLAIN, exhibit, over_heads, plain
+from exhibits.kit import DIM, PLAIN, exhibit, over_heads, plain, swapped_neighbors
 from ropelib import inv_freq
 from ropelib.diagnosis import from_module
 
@@ -283,3 +283,15 @@ def _():
         return back
 
     return {"rotate": kernel(back)}
+
+
+@exhibit("the axis of one token is squeezed away", "one-token-rows-wrong", layout="interleaved")
+def _():
+    def rotate(x, ids):
+        angles = (ids.squeeze()[..., None].double() * PLAIN).repeat_interleave(2, -1)
+        cos, sin = angles.cos().float(), angles.sin().float()
+        if cos.dim() == 3:
+            cos, sin = over_heads(cos), over_heads(sin)
+        return x * cos + swapped_neighbors(x) * sin
+
+    return {"rotate": rotate}
