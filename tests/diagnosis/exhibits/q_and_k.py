@@ -209,3 +209,35 @@ def _():
         return out, out.copy_(plain(k, ids))
 
     return {"rotate": from_module(rotate)}
+
+
+# v beside them
+
+
+@exhibit("v is handed on as it is", base=10_000)
+def _():
+    return {
+        "rotate": lambda q, k, v, position_ids: (plain(q, position_ids), plain(k, position_ids), v)
+    }
+
+
+@exhibit("v is turned as k is", "v-changed", layout="half", base=10_000)
+def _():
+    return {"rotate": lambda q, k, v, position_ids: [plain(x, position_ids) for x in (q, k, v)]}
+
+
+@exhibit("v comes back as zeros", "v-changed", layout="half", base=10_000)
+def _():
+    def rotate(query, key, value, position_ids):
+        return plain(query, position_ids), plain(key, position_ids), value * 0
+
+    return {"rotate": rotate}
+
+
+@exhibit("v is turned in place", "v-changed", layout="half", base=10_000)
+def _():
+    def rotate(q, k, v, position_ids):
+        v.copy_(plain(v, position_ids))
+        return plain(q, position_ids), plain(k, position_ids)
+
+    return {"rotate": rotate}
