@@ -29,11 +29,13 @@ class Axes:
     """What each axis turns.
 
     `speeds[axis, pair]` is by what a step along an axis turns a pair, rad; `error` the largest
-    difference between the angle at a place and the sum of what each axis turns.
+    difference between the angle at a place and the sum of what each axis turns. `seconds` is the
+    same as `speeds` for the second dimension of each pair; of a right rotation it is equal.
     """
 
     speeds: Tensor
     error: float
+    seconds: Tensor
 
     @property
     def of_pairs(self) -> tuple[int, ...] | None:
@@ -169,14 +171,14 @@ def measured_axes(m, speeds_of: Callable) -> Axes | None:
         curves = measure(_through(m.probe, rotation), ids, torch.float32)
         if m.permutation is not None:
             curves.matrices = curves.matrices[:, m.permutation]
-        turned = m.phases(curves)[:, : m.num_pairs]
-        return turned - m.start[: m.num_pairs]
+        return m.phases(curves) - m.start
 
-    speeds = torch.stack([speeds_of(phases(rotate.along(a)), ids) for a in range(rotate.num_axes)])
+    both = torch.stack([speeds_of(phases(rotate.along(a)), ids) for a in range(rotate.num_axes)])
+    speeds, seconds = both.chunk(2, dim=1)
     steps = torch.arange(1, rotate.num_axes + 1)[:, None] * 14 + 3
     places = ids * steps % int(ids[-1])  # each axis in another order
-    error = wrap(phases(rotate.at(places[:, None])) - places.T.double() @ speeds).abs().max()
-    return Axes(speeds, float(error))
+    error = wrap(phases(rotate.at(places[:, None])) - places.T.double() @ both).abs()
+    return Axes(speeds, float(error[:, : m.num_pairs].max()), seconds)
 
 
 def _through(probe: Probe, rotation: Rotate) -> Probe:
