@@ -137,6 +137,7 @@ def from_counting(rotate: Callable) -> Callable:
 
     def rotate_at(*given: Tensor) -> Tensor | tuple[Tensor, ...]:
         *tensors, ids = given
+        ids = ids.long()  # of which rows are looked up here
         if ids.dim() == 1 or bool((ids == ids[:1]).all()):
             return at(tensors, ids.reshape(-1, ids.shape[-1])[0])
         rows = enumerate(ids)
