@@ -241,3 +241,36 @@ def _():
         return plain(q, position_ids), plain(k, position_ids)
 
     return {"rotate": rotate}
+
+
+# Grouped queries, in part of the calls
+
+
+@exhibit("fewer heads of k in bfloat16 take the first", "grouped-queries-wrong", layout="half")
+def _():
+    def rotate(q, k, position_ids):
+        turned = plain(k, position_ids)
+        if k.dtype == torch.bfloat16 and k.shape[1] < q.shape[1]:
+            turned = turned[:, :1].expand_as(turned)
+        return plain(q, position_ids), turned
+
+    return {"rotate": from_module(rotate)}
+
+
+@exhibit("fewer heads of k have a table that ends", "grouped-queries-wrong", layout="half")
+def _():
+    def rotate(q, k, position_ids):
+        last = 2047 if k.shape[1] < q.shape[1] else 8191
+        return plain(q, position_ids), plain(k, position_ids.clamp(max=last))
+
+    return {"rotate": from_module(rotate)}
+
+
+@exhibit("fewer heads of k share the first row's positions", "grouped-queries-wrong")
+def _():
+    def rotate(q, k, position_ids):
+        grouped = k.shape[1] < q.shape[1] and position_ids.dim() == 2
+        ids = position_ids[:1].expand_as(position_ids) if grouped else position_ids
+        return plain(q, position_ids), plain(k, ids)
+
+    return {"rotate": from_module(rotate)}
