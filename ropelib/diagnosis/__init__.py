@@ -45,6 +45,7 @@ from ropelib.diagnosis.probes import (
 )
 from ropelib.diagnosis.report import Finding, Report, note
 from ropelib.diagnosis.several_axes import number_of_axes, text_of
+from ropelib.diagnosis.steps import q_in_steps
 from ropelib.diagnosis.threads import one_thread
 
 __all__ = ["diagnose"]  # first on its page
@@ -100,12 +101,13 @@ def diagnose(
             or 64, unless given. Where 64, 80, 96, 128, 192 or 256 are taken as well, vectors as
             wide must be rotated alike: same layout, direction, factor, fastest pair and positions,
             as many dimensions or as large a part, and a base that is not that of another width.
-        decode: the same for generation, if that is another function: it is called with
-            successive chunks of one sequence (eight tokens, eight single ones, two, three, then
-            long chunks with single tokens between) and returns each chunk as the cache keeps it. It
-            must equal the full pass (of k, where `rotate` is a pair). The last token comes in three
-            rows of a batch, if they are taken. What follows `position_ids` and counts nothing is
-            called with rows of single tokens and in bfloat16 after that.
+        decode: the same for generation, if that is another function: it is called with successive
+            chunks of one sequence (eight tokens, eight single ones, two, three, then long chunks
+            with single tokens between) and returns each chunk as the cache keeps it. It must equal
+            the full pass (of k, where `rotate` is a pair, and of q too where a step follows
+            `position_ids`). The last token comes in three rows of a batch, if they are taken. What
+            follows `position_ids` and counts nothing is called with rows of single tokens and in
+            bfloat16 after that.
         expected: what the rotation is meant to be: an object with any of `inv_freq`,
             `attention_factor` and `layout`, each a value or a method, as `RopeConfig` has them;
             what `RopeConfig.from_hf` reads; the name of a model of the gallery, such as
@@ -226,8 +228,8 @@ def diagnose(
         expectation = Expectation.of(expected, inv_freq, attention_factor, layout, other, axes)
         if decode is not None:
             head_dim = probes[0].head_dim
-            decode = measurable(as_a_step(decode), "decode")[-1]
-            decode.name = "decode"
+            *of_q, decode = measurable(as_a_step(decode), "decode")
+            decode.name, decode.of_q = "decode", of_q[0] if of_q else None
         report = _examine(probes, decode, max_position, expectation)
         if "not-deterministic" in report.codes:
             again = partial(_examine, probes, decode, max_position, expectation)
@@ -298,7 +300,10 @@ def _examine(
         reports.append(report)
     if len(reports) == 1:
         return reports[0]
-    return joint_report(reports, measured, expectation, _report)
+    report = joint_report(reports, measured, expectation, _report)
+    if report.ok and decode is not None and (finding := q_in_steps(*measured)):
+        return replace(report, findings=(finding, *report.findings))
+    return report
 
 
 def _width_of_the_part(probe: Probe, max_position: int) -> int | None:

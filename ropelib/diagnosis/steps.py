@@ -12,7 +12,7 @@ from ropelib.diagnosis.call_decides import (
 )
 from ropelib.diagnosis.measured import Measured
 from ropelib.diagnosis.paths import otherwise
-from ropelib.diagnosis.probes import CallError, Probe
+from ropelib.diagnosis.probes import CallError, Probe, with_width
 from ropelib.diagnosis.report import Finding, wrong
 from ropelib.diagnosis.slots import tokens_exchanged
 from ropelib.diagnosis.tensors import SAME, gap, random
@@ -196,6 +196,39 @@ def _refused_or_wrong(m: Measured, step: Probe, x: Tensor, ids: Tensor) -> bool:
         return bool(m.differs(step(x, ids), x, ids).any())
     except CallError:
         return True
+
+
+def q_in_steps(of_q: Measured, of_k: Measured) -> Finding | None:
+    """What decodes q and k, where it follows position_ids for k and so counts nothing."""
+    step = of_k.decode
+    if getattr(step, "of_q", None) is None or of_q.depends_on_length or of_q.obeys != "all":
+        return None
+    beside = with_width(step.of_q, of_q.head_dim)
+    x = random(1, 2, 1, of_q.head_dim)
+    for ids in (of_q.known[5:6], of_q.known[-1:]):
+        if _refused_or_wrong(of_k, step, x, ids):
+            return None
+        found = beside(x, ids)
+        if not of_q.differs(found, x, ids).any():
+            continue
+        for shift in (-1, 1):
+            if int(ids) == 5 and not of_q.differs(found, x, ids + shift).any():
+                return wrong(
+                    "decode-off-by-one",
+                    f"q that comes alone is turned as if it stood {shift:+d} from where it does, "
+                    "and k beside it is right.",
+                    "the length of the cache taken before, or after, the token is in it",
+                    shift=shift,
+                )
+        return wrong(
+            "decode-differs",
+            f"q that comes alone at position {int(ids)} is turned otherwise than in one pass, and "
+            "k beside it is right.",
+            "positions or tables of a step that are not those of the full pass",
+            since=int(ids),
+            largest_difference=gap(found, of_q.applied(x, ids)),
+        )
+    return None
 
 
 def one_token_of_each(m: Measured) -> Finding | None:

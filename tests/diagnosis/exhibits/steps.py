@@ -295,3 +295,33 @@ def _():
         return x * cos + swapped_neighbors(x) * sin
 
     return {"rotate": rotate}
+
+
+@exhibit("q decodes one late, k does not", "decode-off-by-one", layout="half", base=10_000)
+def _():
+    def step(q, k, position_ids):
+        return plain(q, position_ids + (q.shape[-2] == 1)), plain(k, position_ids)
+
+    both = from_module(lambda q, k, ids: (plain(q, ids), plain(k, ids)))
+    return {"rotate": both, "decode": from_module(step)}
+
+
+@exhibit("q of late steps ends at 2048, k does not", "decode-differs", layout="half")
+def _():
+    def step(q, k, position_ids):
+        return plain(q, position_ids.clamp(max=2047)), plain(k, position_ids)
+
+    both = from_module(lambda q, k, ids: (plain(q, ids), plain(k, ids)))
+    return {"rotate": both, "decode": from_module(step)}
+
+
+@exhibit("one token of a fused qkv is read as if it lay alone", "strides-ignored", layout="half")
+def _():
+    def rotate(x, ids):
+        if x.shape[-2] == 1 and not x.is_contiguous():
+            _, heads, _, width = x.shape
+            order = (heads * width, width, width, 1)
+            x = torch.as_strided(x, x.shape, order, x.storage_offset()).clone()
+        return plain(x, ids)
+
+    return {"rotate": rotate}
