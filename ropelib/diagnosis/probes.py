@@ -190,7 +190,7 @@ def narrower_widths(probe: Probe) -> list[int]:
 def with_width(probe: Probe, width: int) -> Probe:
     """Return the same probe for vectors of another width."""
     other = copy.copy(probe)
-    other.head_dim = width
+    other.head_dim, other.refusals = width, []
     return other
 
 
