@@ -29,7 +29,9 @@ def surroundings(m: Measured) -> Finding | None:
 def _far_call(m: Measured) -> tuple[Tensor, Tensor]:
     """Return random vectors, and positions as far as one call may hold them."""
     ids = m.far.positions if m.obeys == "all" else torch.arange(min(300, m.limit))
-    return random(1, 2, len(ids), m.head_dim), ids
+    if m.obeys == "all" and m.early is not None:  # rows are taken
+        ids = torch.stack((ids, ids.flip(0)))
+    return random(ids.dim(), 2, ids.shape[-1], m.head_dim), ids
 
 
 # Autocast
@@ -64,7 +66,7 @@ def _under_autocast(m: Measured) -> Finding | None:
             "rounding.",
             "angles made by a product (@, einsum) of positions and frequencies, which autocast "
             "computes in bfloat16; make them under torch.autocast(..., enabled=False), or by *",
-            since=int(ids[differs.any(-1)[0].any(0)].min()),
+            since=int(ids.expand(len(x), -1)[differs.any(-1).any(1)].min()),
             largest_difference=gap(low, plain),
         )
 
@@ -179,7 +181,7 @@ def _in_the_other_mode(m: Measured) -> Finding | None:
     try:
         with _in_mode(modules, lambda module: not module.training):
             there, again = m.probe(x, ids), m.probe(x, ids)
-            few = m.probe(x[:, :, :9], ids[:9])
+            few = m.probe(x[:1, :, :9], ids.expand(len(x), -1)[0, :9])
     except CallError as error:  # what is refused in one mode is wrong in none
         refused(m, f"calls in {other} mode", error, ALONE)
         return None
@@ -189,7 +191,7 @@ def _in_the_other_mode(m: Measured) -> Finding | None:
         return None
     if gap(here, there) < SAME:
         return None
-    if gap(few, there[:, :, :9]) > SAME and gap(few, here[:, :, :9]) < SAME:
+    if gap(few, there[:1, :, :9]) > SAME and gap(few, here[:1, :, :9]) < SAME:
         m.crowd[_MODES]["by length"] = True
         return None
     return wrong(

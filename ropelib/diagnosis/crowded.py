@@ -40,6 +40,7 @@ class Way:
     dtype: torch.dtype = torch.float32
     transposed: bool = False  # x lies in memory as (batch, seq_len, num_heads, head_dim)
     scattered: bool = False  # position_ids lie in memory as (seq_len, batch)
+    narrow: bool = False  # position_ids are int32
     alike: bool = False  # all tokens have one vector
 
     def simpler(self, with_rows: bool = True) -> Iterator["Way"]:
@@ -65,9 +66,8 @@ def vectors(m: Measured, way: Way) -> Tensor:
 
 def positions(way: Way) -> Tensor:
     """Return the position_ids that are sent; a copy, since a rotation may write into them."""
-    if way.scattered and way.ids.dim() == 2:
-        return way.ids.T.contiguous().T
-    return way.ids.clone()
+    ids = way.ids.int() if way.narrow else way.ids.clone()
+    return ids.T.contiguous().T if way.scattered and ids.dim() == 2 else ids
 
 
 class Oracle:
@@ -159,6 +159,7 @@ def ways(m: Measured, oracle: Oracle) -> dict[str, Way]:
     return {
         "crowd": Way(crowd, 11, 9, transposed=True, scattered=True),
         "singles": Way(oracle.positions[:, None], len(oracle.positions), 5),
+        "int32": Way(crowd, 11, 3, narrow=True),
         "square": Way(oracle.some(6, 6), 6, 6),
         "single": Way(powers[-1:] if len(powers) else limit),
         "two": Way(oracle.positions[-2:]),
@@ -183,6 +184,7 @@ def in_half(m: Measured, oracle: Oracle) -> dict[str, Way]:
     return {
         "crowd": Way(crowd, 3, 9, low, transposed=True),
         "singles": Way(oracle.positions[:, None], len(oracle.positions), 2, low),
+        "int32 singles": Way(oracle.positions[:, None], len(oracle.positions), 3, low, narrow=True),
         "single": Way(oracle.positions[-1:], 1, 2, low),
         "two": Way(oracle.positions[-2:], 1, 2, low),
         "long": Way(oracle.some(min(_LONG, m.limit)), 1, 1, low),
