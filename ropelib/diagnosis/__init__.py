@@ -21,7 +21,7 @@ from ropelib.diagnosis.adapters import from_counting, from_module, from_tables, 
 from ropelib.diagnosis.calls import CALLS
 from ropelib.diagnosis.causes import CAUSES, SHAPELESS
 from ropelib.diagnosis.circumstances import judged_in_eval, surroundings
-from ropelib.diagnosis.expectation import SUSPECT, Expectation, is_a_rotation
+from ropelib.diagnosis.expectation import SUSPECT, Expectation, is_a_rotation, width_meant
 from ropelib.diagnosis.forms import adapted, as_a_step, as_its_form_asks, from_course, from_offset
 from ropelib.diagnosis.guards import LONGEST, Exit, Unmeasured, finding_of
 from ropelib.diagnosis.handed import from_freqs_cis, from_operator
@@ -98,9 +98,10 @@ def diagnose(
             `from_offset`, `from_operator`, `from_freqs_cis`, `from_counting`, `from_course`;
             `from_tables`, `from_module` and `seq_first` adapt others.
         head_dim: width of the vectors that it is given, 2 to 1024; the rotation's own `head_dim`,
-            or 64, unless given. Where 64, 80, 96, 128, 192 or 256 are taken as well, vectors as
-            wide must be rotated alike: same layout, direction, factor, fastest pair and positions,
-            as many dimensions or as large a part, and a base that is not that of another width.
+            or that of a configuration that is `expected` where 64 is refused, or 64, unless given.
+            Where 64, 80, 96, 128, 192 or 256 are taken as well, vectors as wide must be rotated
+            alike: same layout, direction, factor, fastest pair and positions, as many dimensions or
+            as large a part, and a base that is not that of another width.
         decode: the same for generation, if that is another function: it is called with successive
             chunks of one sequence (eight tokens, eight single ones, two, three, then long chunks
             with single tokens between) and returns each chunk as the cache keeps it. It must equal
@@ -201,6 +202,8 @@ def diagnose(
 
     try:
         probes = measurable(rotate, "rotate")
+        if head_dim is None and (head_dim := width_meant(expected, probes[0])):
+            probes = measurable(rotate, "rotate")
         guessed = all(said is None for said in (expected, inv_freq, attention_factor, layout))
         if expected is None:
             expected = getattr(probes[0].rotate, "meant", None)

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from ropelib.diagnosis.measured import Measured
 from ropelib.diagnosis.probes import CallError, measure
-from ropelib.diagnosis.refusals import refused, takes_bfloat16
+from ropelib.diagnosis.refusals import refused, takes
 from ropelib.diagnosis.tensors import gap, random
 
 _LONG, _SOME, _FEW = 300, 37, 17  # tokens: of no block of 4, 16 or 64, even and odd
@@ -136,7 +136,7 @@ def tried(m: Measured, oracle: Oracle, way: Way) -> Outcome | None:
                 m.probe.refusals.pop()  # one row of positions for many is not asked of everybody
             continue
         return compared(result, oracle.curves.applied(x, each.ids), each, m.noise > 1e-5)
-    if last and (way.dtype == torch.float32 or takes_bfloat16(m)):
+    if last and takes(m, way.dtype):
         refused(m, _words(way), last)
     return None
 

@@ -40,7 +40,7 @@ EXACT = ("output-permuted", "trailing-dimensions", "middle-dimensions")
 EXACT += ("contiguous-positions-only", "rising-positions-only", "table-ends")
 OFFSETS = ("offset", "start_pos", "start_index", "seq_len_offset", "seqlen_offset")
 OFFSETS += ("seqlen_offsets", "past_key_values_length", "past_length", "past_len")
-POSITIONS = ("position_ids", "positions", "input_positions", "pos_ids", "cache_position")
+POSITIONS = ("position_ids", "positions", "input_positions", "pos_ids", "cache_position", "pos")
 
 
 def from_offset(rotate: Callable) -> Rotate:
@@ -177,7 +177,7 @@ def _by_positions(rotate: Callable, names: tuple[str, ...]) -> tuple[Rotate, ...
     """Return what is told by how positions are named, and where they stand."""
     both = takes_both(rotate)
     offset = next((name for name in OFFSETS if name in names), None)
-    if offset and "position_ids" not in names:
+    if offset and "position_ids" not in names and not {"cos", "sin"} <= {*names}:
         return _by_offset(rotate, offset, both)
     if names[:1] and names[0] in POSITIONS:
         return _positions_before(rotate)

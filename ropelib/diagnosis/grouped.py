@@ -15,7 +15,7 @@ from ropelib.diagnosis.inputs import (
 )
 from ropelib.diagnosis.measured import Measured
 from ropelib.diagnosis.probes import CallError, Probe, signature_of
-from ropelib.diagnosis.refusals import refused, takes_bfloat16
+from ropelib.diagnosis.refusals import refused, takes
 from ropelib.diagnosis.report import Finding, note, wrong
 from ropelib.diagnosis.tensors import gap, random
 
@@ -103,7 +103,7 @@ def _far(m: Measured, heads: int, others: int, dtype: torch.dtype) -> Finding | 
         if gap(result, exact) <= allowed or gap(m.probe(x, ids), exact) > allowed:
             return None  # the latter: so are as many heads, as other rules say
     except CallError as error:
-        if dtype == torch.float32 or takes_bfloat16(m):
+        if takes(m, dtype):
             refused(m, f"{heads} heads beside {others}, far rows of {name}", error)
         return None
     return wrong(

@@ -24,7 +24,6 @@ from ropelib.diagnosis.report import Finding, wrong
 from ropelib.diagnosis.round_sizes import round_sizes
 from ropelib.diagnosis.training import differs_in_training
 
-
 _READ_AS_INT64 = "a kernel that reads them as int64 without a look at their dtype; convert them"
 
 

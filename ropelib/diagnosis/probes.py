@@ -1,5 +1,6 @@
 """Probes: each calls the rotation and returns numbers."""
 
+import contextlib
 import copy
 import inspect
 import re
@@ -23,6 +24,7 @@ _HINTS = {  # what makes a tensor of what came back
     "ndarray": "; wrap it: lambda x, p: torch.from_numpy(yours(x.numpy(), p.numpy()))",
     "None": "; end it with return x, or wrap it: lambda x, p: (yours(x, p), x)[1]",
 }
+_TABLES = ("emb", "embed", "rope", "rotary_emb", "rotary_pos_emb", "pos_emb", "pos_embed")
 _DTYPES = (torch.bfloat16, torch.float16, torch.float64)  # of kernels that refuse float32
 
 
@@ -62,6 +64,7 @@ class Probe:
             if getattr(self.rotate, "way", None) == []:
                 given += ", in all ways that the names of its arguments allow"
             message = f"{self.name} raised {type(error).__name__} for {given}: {error}"
+            message += self._of_a_table()
             self.refusals.append(message)
             raise (CallError if isinstance(error, Exception) else Exit)(message) from error
         if not isinstance(rotated, Tensor):
@@ -90,6 +93,17 @@ class Probe:
             self.same_buffer |= _address(last) == _address(rotated)
         given_back = asked if rotated.dtype == self.dtype else rotated.dtype
         return rotated.to("cpu", given_back, copy=True)
+
+    def _of_a_table(self) -> str:
+        """What is to be done where the second argument has a name that tables have."""
+        with contextlib.suppress(TypeError, ValueError):  # it tells none
+            names = [*signature_of(self.rotate).parameters]
+            if names[1:2] and names[1] in _TABLES:
+                return (
+                    f"; {names[1]} was handed positions: if it is a table, hand over "
+                    f"lambda x, position_ids: yours(x, {names[1]}[position_ids])"
+                )
+        return ""
 
     def _check_signature(self, *args) -> None:
         try:

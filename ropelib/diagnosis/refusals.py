@@ -40,9 +40,10 @@ def _one_by_one(m: Measured) -> bool:
     """
     ids = torch.arange(5)
     _taken(m, "position_ids of int32", (1, 3, 5), ids.int())
-    in_half = takes_bfloat16(m)
+    in_half = takes(m, torch.bfloat16)
     in_rows = _is_taken(m, (3, 2, 5), ids.expand(3, -1))
     if in_half:
+        _taken(m, "x of float16", (1, 3, 5), ids, torch.float16)
         _taken(m, "a single token of bfloat16", (1, 3, 1), ids[3:4], torch.bfloat16)
     if in_rows:
         _taken(m, "position_ids of shape (1, seq_len)", (1, 3, 5), ids[None])
@@ -55,11 +56,13 @@ def _one_by_one(m: Measured) -> bool:
     return in_rows
 
 
-def takes_bfloat16(m: Measured) -> bool:
+def takes(m: Measured, dtype: torch.dtype) -> bool:
     """Say whether a plain call in it is taken; where not, a note says that and no more."""
-    if "takes bfloat16" not in m.crowd:
-        m.crowd["takes bfloat16"] = _is_taken(m, (1, 3, 5), torch.arange(5), torch.bfloat16)
-    return m.crowd["takes bfloat16"]
+    if dtype == torch.float32:
+        return True
+    if dtype not in m.crowd:
+        m.crowd[dtype] = _is_taken(m, (1, 3, 5), torch.arange(5), dtype)
+    return m.crowd[dtype]
 
 
 def _taken(m: Measured, what: str, sizes: tuple, ids: Tensor, dtype=torch.float32) -> bool:

@@ -10,7 +10,7 @@ from ropelib.diagnosis.crowded import Oracle, Way, compared, positions, vectors
 from ropelib.diagnosis.inputs import GRADIENT
 from ropelib.diagnosis.measured import Measured
 from ropelib.diagnosis.probes import CallError
-from ropelib.diagnosis.refusals import refused, takes_bfloat16
+from ropelib.diagnosis.refusals import refused, takes
 from ropelib.diagnosis.report import Finding, wrong
 
 _MANY, _SOME, _FEW = (3, 17, 67), (2, 9, 21), (1, 9, 1)  # rows, heads, tokens
@@ -43,7 +43,7 @@ def differs_in_training(m: Measured, oracle: Oracle) -> Finding | None:
                 return finding
             break
         else:
-            if GRADIENT not in m.refused and (dtype != torch.bfloat16 or takes_bfloat16(m)):
+            if GRADIENT not in m.refused and not oracle.by_runs and takes(m, dtype):
                 name = str(dtype)[6:]
                 refused(m, f"the gradient of {rows} x {heads} x {tokens} of {name}", last)
     return None
