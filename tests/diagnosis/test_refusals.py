@@ -1,4 +1,4 @@
-"""What is raised, or comes back in another shape, for some calls alone is said by name; so are forms."""
+"""Calls that raise or return another shape are named, and so is what to do about a form."""
 
 import pytest
 import torch
