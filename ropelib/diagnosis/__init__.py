@@ -21,7 +21,7 @@ from ropelib.diagnosis.adapters import from_counting, from_module, from_tables, 
 from ropelib.diagnosis.calls import CALLS
 from ropelib.diagnosis.causes import CAUSES, SHAPELESS
 from ropelib.diagnosis.circumstances import judged_in_eval, surroundings
-from ropelib.diagnosis.expectation import SUSPECT, Expectation, is_a_rotation
+from ropelib.diagnosis.expectation import SUSPECT, Expectation, is_a_rotation, width_meant
 from ropelib.diagnosis.forms import adapted, as_a_step, as_its_form_asks, from_course, from_offset
 from ropelib.diagnosis.guards import LONGEST, Exit, Unmeasured, finding_of
 from ropelib.diagnosis.handed import from_freqs_cis, from_operator
@@ -45,6 +45,7 @@ from ropelib.diagnosis.probes import (
 )
 from ropelib.diagnosis.report import Finding, Report, note
 from ropelib.diagnosis.several_axes import number_of_axes, text_of
+from ropelib.diagnosis.steps import q_in_steps
 from ropelib.diagnosis.threads import one_thread
 
 __all__ = ["diagnose"]  # first on its page
@@ -98,15 +99,17 @@ def diagnose(
             `from_offset`, `from_operator`, `from_freqs_cis`, `from_counting`, `from_course`;
             `from_tables`, `from_module` and `seq_first` adapt others.
         head_dim: width of the vectors that it is given, 2 to 1024; the rotation's own `head_dim`,
-            or 64, unless given. Where 64, 80, 96, 128, 192 or 256 are taken as well, vectors as
-            wide must be rotated alike: same layout, direction, factor, fastest pair and positions,
-            as many dimensions or as large a part, and a base that is not that of another width.
-        decode: the same for generation, if that is another function: it is called with
-            successive chunks of one sequence (eight tokens, eight single ones, two, three, then
-            long chunks with single tokens between) and returns each chunk as the cache keeps it. It
-            must equal the full pass (of k, where `rotate` is a pair). The last token comes in three
-            rows of a batch, if they are taken. What follows `position_ids` and counts nothing is
-            called with rows of single tokens and in bfloat16 after that.
+            or that of a configuration that is `expected` where 64 is refused, or 64, unless given.
+            Where 64, 80, 96, 128, 192 or 256 are taken as well, vectors as wide must be rotated
+            alike: same layout, direction, factor, fastest pair and positions, as many dimensions or
+            as large a part, and a base that is not that of another width.
+        decode: the same for generation, if that is another function: it is called with successive
+            chunks of one sequence (eight tokens, eight single ones, two, three, then long chunks
+            with single tokens between) and returns each chunk as the cache keeps it. It must equal
+            the full pass (of k, where `rotate` is a pair, and of q too where a step follows
+            `position_ids`). The last token comes in three rows of a batch, if they are taken. What
+            follows `position_ids` and counts nothing is called with rows of single tokens and in
+            bfloat16 after that.
         expected: what the rotation is meant to be: an object with any of `inv_freq`,
             `attention_factor` and `layout`, each a value or a method, as `RopeConfig` has them;
             what `RopeConfig.from_hf` reads; the name of a model of the gallery, such as
@@ -200,6 +203,8 @@ def diagnose(
 
     try:
         probes = measurable(rotate, "rotate")
+        if head_dim is None and (head_dim := width_meant(expected, probes[0])):
+            probes = measurable(rotate, "rotate")
         guessed = all(said is None for said in (expected, inv_freq, attention_factor, layout))
         if expected is None:
             expected = getattr(probes[0].rotate, "meant", None)
@@ -227,8 +232,8 @@ def diagnose(
         expectation = Expectation.of(expected, inv_freq, attention_factor, layout, other, axes)
         if decode is not None:
             head_dim = probes[0].head_dim
-            decode = measurable(as_a_step(decode), "decode")[-1]
-            decode.name = "decode"
+            *of_q, decode = measurable(as_a_step(decode), "decode")
+            decode.name, decode.of_q = "decode", of_q[0] if of_q else None
         report = _examine(probes, decode, max_position, expectation)
         if "not-deterministic" in report.codes:
             again = partial(_examine, probes, decode, max_position, expectation)
@@ -299,7 +304,10 @@ def _examine(
         reports.append(report)
     if len(reports) == 1:
         return reports[0]
-    return joint_report(reports, measured, expectation, _report)
+    report = joint_report(reports, measured, expectation, _report)
+    if report.ok and decode is not None and (finding := q_in_steps(*measured)):
+        return replace(report, findings=(finding, *report.findings))
+    return report
 
 
 def _width_of_the_part(probe: Probe, max_position: int) -> int | None:

@@ -137,6 +137,7 @@ def from_counting(rotate: Callable) -> Callable:
 
     def rotate_at(*given: Tensor) -> Tensor | tuple[Tensor, ...]:
         *tensors, ids = given
+        ids = ids.long()  # of which rows are looked up here
         if ids.dim() == 1 or bool((ids == ids[:1]).all()):
             return at(tensors, ids.reshape(-1, ids.shape[-1])[0])
         rows = enumerate(ids)
@@ -176,7 +177,7 @@ def seq_first(rotate: Callable | Sequence[Callable]) -> Callable | tuple[Callabl
         return tuple(map(seq_first, rotate))
     if (other := getattr(rotate, SEQ_FIRST, None)) is not None:
         return other()
-    return _transposed(rotate, 2 if takes_both(rotate) else 1)
+    return _transposed(rotate, 1 + takes_both(rotate) + takes_v(rotate))
 
 
 def _transposed(rotate: Callable, count: int) -> Callable:
@@ -215,6 +216,16 @@ def takes_both(rotate: Callable) -> bool:
     return names_of(rotate)[:2] in BOTH
 
 
+def takes_v(rotate: Callable) -> bool:
+    """Say whether the third argument is named as v is, after q and k.
+
+    Example:
+        >>> takes_v(lambda q, k, v, position_ids: (q, k, v))
+        True
+    """
+    return takes_both(rotate) and names_of(rotate)[2:3] in (("v",), ("value",), ("xv",))
+
+
 def names_of(rotate: object) -> tuple[str, ...]:
     """Return the names of the arguments, none where they cannot be told.
 
@@ -236,7 +247,16 @@ def keep(rotation: Rotate, made_from: object) -> Rotate:
         >>> keep(lambda x, position_ids: x, RotaryEmbedding(128, layout="half")).head_dim
         128
     """
-    for name in ("head_dim", "meant", "counts_itself", "runs_only", "is_seq_first", "way", "dim"):
+    for name in (
+        "head_dim",
+        "meant",
+        "counts_itself",
+        "runs_only",
+        "is_seq_first",
+        "way",
+        "dim",
+        "v_changes",
+    ):
         if (value := getattr(made_from, name, None)) is not None:
             setattr(rotation, name, value)
     return rotation

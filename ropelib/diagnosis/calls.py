@@ -16,6 +16,7 @@ from ropelib.diagnosis.tensors import SAME, gap, random
 from ropelib.diagnosis.widths import other_widths
 
 _MOST_HEADS = 257
+_OF_V = 0.05  # of numbers of about 1: more than rounding to bfloat16
 _UNORDERED = [0, 5, 2, 8, 1, 9, 3, 6, 4, 7]  # 0 to 9, which no other call has in their order
 
 
@@ -27,6 +28,14 @@ def _what_is_shared(m: Measured) -> Finding | None:
             "Each call returns the same memory, so that the next one overwrites what this one "
             "returned: q, where k is rotated after it.",
             "one output buffer that is kept, as for a captured graph",
+        )
+    if (change := max(getattr(m.probe.rotate, "v_changes", ()), default=0)) > _OF_V:
+        return wrong(
+            "v-changed",
+            "v comes back otherwise than it went in: what attention sums up would carry positions, "
+            "or be lost.",
+            "a loop or a kernel that turns q, k and v alike, or memory of v that is not written",
+            largest_change=change,
         )
     if m.probe.changes_positions:
         return wrong(

@@ -15,7 +15,7 @@ from ropelib.diagnosis.fit import is_round
 from ropelib.diagnosis.heads import heads_differ, heads_made_of_others
 from ropelib.diagnosis.lines import lines_without_partner
 from ropelib.diagnosis.measured import Measured
-from ropelib.diagnosis.miswritten import miswritten, sines_shifted
+from ropelib.diagnosis.miswritten import miswritten, pairs_of_two_axes, sines_shifted
 from ropelib.diagnosis.origins import origin, reversed_order, shifted
 from ropelib.diagnosis.past_the_end import read_past_its_end
 from ropelib.diagnosis.paths import not_repeated, stays_grown
@@ -25,7 +25,12 @@ from ropelib.diagnosis.reduced import reduced_coarsely
 from ropelib.diagnosis.report import PAIRS_OF, Finding, wrong
 from ropelib.diagnosis.resting import rest_is_not_kept
 from ropelib.diagnosis.series import beyond_sense, counted_late, multiplied, unfilled
-from ropelib.diagnosis.several_axes import axes_disagree, axes_summed, axis_ignored
+from ropelib.diagnosis.several_axes import (
+    axes_disagree,
+    axes_summed,
+    axis_ignored,
+    scaled_axes,
+)
 from ropelib.diagnosis.slots import as_ranks
 from ropelib.diagnosis.tensors import gap, spread, wrap
 
@@ -309,6 +314,8 @@ def last_pair_still(pairs: int, slowest: float) -> Finding:
 
 def _inverted_ramp(m: Measured) -> Finding | None:
     fit = m.fit
+    if scaled_axes(m):  # a coordinate in steps of its own, as a note says
+        return None
     if fit.jump is not None and fit.jump < 1 - 1e-3 and fit.factor > 1 + 1e-3:
         return inverted_blend(fit.factor, fit.split, fit.factor * fit.jump)
 
@@ -367,6 +374,7 @@ CAUSES = [
     _scaled,
     _scaled_far_away,
     rest_is_not_kept,
+    pairs_of_two_axes,
     axis_ignored,
     axes_summed,  # before drift: a number of many rows, times a frequency, errs in float32
     reduced_coarsely,

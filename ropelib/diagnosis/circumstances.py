@@ -10,6 +10,7 @@ from torch import Tensor
 from ropelib.diagnosis.inputs import AUTOCAST, through
 from ropelib.diagnosis.measured import Measured
 from ropelib.diagnosis.probes import CallError, Probe, Rotate
+from ropelib.diagnosis.refusals import ALONE, refused
 from ropelib.diagnosis.report import Finding, Report, note, wrong
 from ropelib.diagnosis.tensors import SAME, gap, random
 
@@ -28,7 +29,9 @@ def surroundings(m: Measured) -> Finding | None:
 def _far_call(m: Measured) -> tuple[Tensor, Tensor]:
     """Return random vectors, and positions as far as one call may hold them."""
     ids = m.far.positions if m.obeys == "all" else torch.arange(min(300, m.limit))
-    return random(1, 2, len(ids), m.head_dim), ids
+    if m.obeys == "all" and m.early is not None:  # rows are taken
+        ids = torch.stack((ids, ids.flip(0)))
+    return random(ids.dim(), 2, ids.shape[-1], m.head_dim), ids
 
 
 # Autocast
@@ -63,7 +66,7 @@ def _under_autocast(m: Measured) -> Finding | None:
             "rounding.",
             "angles made by a product (@, einsum) of positions and frequencies, which autocast "
             "computes in bfloat16; make them under torch.autocast(..., enabled=False), or by *",
-            since=int(ids[differs.any(-1)[0].any(0)].min()),
+            since=int(ids.expand(len(x), -1)[differs.any(-1).any(1)].min()),
             largest_difference=gap(low, plain),
         )
 
@@ -128,6 +131,16 @@ def modules_of(source: object, depth: int = 0) -> list[torch.nn.Module]:
     return list(dict.fromkeys(found))
 
 
+def _of_two_modes(source: object) -> list[torch.nn.Module]:
+    """Return those of the modules that can change their mode, as exported ones cannot."""
+    changing = []
+    for module in modules_of(source):
+        with contextlib.suppress(Exception):  # whatever its own train() raises
+            module.train(module.training)
+            changing.append(module)
+    return changing
+
+
 @contextlib.contextmanager
 def _in_mode(
     modules: list[torch.nn.Module], training: Callable[[torch.nn.Module], bool]
@@ -148,7 +161,7 @@ def _in_mode(
 
 def judged_in_eval(probes: list[Probe], examine: Callable[[], Report]) -> Report | None:
     """Examine anew in eval mode what is random in train mode; None if that does not help."""
-    modules = [module for probe in probes for module in modules_of(probe.rotate)]
+    modules = [module for probe in probes for module in _of_two_modes(probe.rotate)]
     modules = [module for module in dict.fromkeys(modules) if module.training]
     if not modules:
         return None
@@ -159,7 +172,7 @@ def judged_in_eval(probes: list[Probe], examine: Callable[[], Report]) -> Report
 
 def _in_the_other_mode(m: Measured) -> Finding | None:
     """A module in train mode must do what it does in eval mode."""
-    modules = modules_of(m.probe.rotate)
+    modules = _of_two_modes(m.probe.rotate)
     if not modules:
         return None
     x, ids = _far_call(m)
@@ -168,8 +181,9 @@ def _in_the_other_mode(m: Measured) -> Finding | None:
     try:
         with _in_mode(modules, lambda module: not module.training):
             there, again = m.probe(x, ids), m.probe(x, ids)
-            few = m.probe(x[:, :, :9], ids[:9])
-    except CallError:  # what is refused in one mode is wrong in none
+            few = m.probe(x[:1, :, :9], ids.expand(len(x), -1)[0, :9])
+    except CallError as error:  # what is refused in one mode is wrong in none
+        refused(m, f"calls in {other} mode", error, ALONE)
         return None
     m.crowd[_MODES] = {"other": other}
     if gap(there, again) > SAME and other == "train":
@@ -177,7 +191,7 @@ def _in_the_other_mode(m: Measured) -> Finding | None:
         return None
     if gap(here, there) < SAME:
         return None
-    if gap(few, there[:, :, :9]) > SAME and gap(few, here[:, :, :9]) < SAME:
+    if gap(few, there[:1, :, :9]) > SAME and gap(few, here[:1, :, :9]) < SAME:
         m.crowd[_MODES]["by length"] = True
         return None
     return wrong(

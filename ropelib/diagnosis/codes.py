@@ -166,6 +166,11 @@ _NOTES = {
         "heads or the sequence first, tables of another shape, under one name",
         "Right where callers do so too; a lambda x, position_ids: says it itself.",
     ),
+    "calls-refused": (
+        "Some calls raise or return another shape, and others like them do not.",
+        "single tokens, rows, a dtype or a shape of position_ids that were not thought of",
+        "Take them too, or keep to the calls that are taken.",
+    ),
     "rows-refused": (
         "position_ids of shape (batch, seq_len) are refused.",
         "tables without a batch axis",
@@ -290,9 +295,9 @@ _GROUPS = {
     "Training": "gradient-rotates-forward gradient-wrong gradient-wrong-far "
     "gradient-of-another-call gradient-overwrites-its-input training-forward-differs",
     "q beside k": "q-not-rotated k-not-rotated q-rotated-twice k-rotated-twice "
-    "q-and-k-mixed q-and-k-layouts-differ q-and-k-widths-differ q-and-k-dimensions-differ "
-    "q-and-k-orders-differ q-and-k-directions-differ q-and-k-frequencies-differ "
-    "q-and-k-axes-differ",
+    "q-and-k-mixed v-changed q-and-k-layouts-differ q-and-k-widths-differ "
+    "q-and-k-dimensions-differ q-and-k-orders-differ q-and-k-directions-differ "
+    "q-and-k-frequencies-differ q-and-k-axes-differ",
     "Axes of an image": "axis-ignored axes-summed text-turned-otherwise image-places-wrong "
     "grid-transposed axes-ordered-by-size axes-told-by-lengths axes-exchanged "
     "axes-in-blocks axes-in-turn sections-not-as-expected",
@@ -308,7 +313,7 @@ _GROUPS = {
     "not-geometric attention-factor frequencies-depend-on-length long-calls-not-tried "
     "tables-in-low-precision vectors-in-low-precision angles-in-float32",
     "Notes on what it takes and returns": "called-as layout-unlike-the-form table-ends "
-    "few-positions dtype-changed bfloat16-refused changes-its-input rows-refused "
+    "few-positions dtype-changed bfloat16-refused changes-its-input calls-refused rows-refused "
     "contiguous-positions-only rising-positions-only counts-itself strides-refused "
     "grouped-queries-refused no-gradient",
 }

@@ -27,6 +27,11 @@ COMPARED = {
         "a letter left as it was in a copied line",
         "Make each of its own vector and the tables alone.",
     ),
+    "v-changed": (
+        "v comes back otherwise than it went in.",
+        "a loop or a kernel that turns q, k and v alike, or memory of v that is not written",
+        "Hand v on as it is: scores alone depend on positions.",
+    ),
     "q-and-k-layouts-differ": (
         "q and k are turned in different layouts.",
         "two implementations, or weights of one permuted",

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from ropelib.diagnosis.measured import Measured
 from ropelib.diagnosis.probes import CallError, measure
+from ropelib.diagnosis.refusals import refused, takes
 from ropelib.diagnosis.tensors import gap, random
 
 _LONG, _SOME, _FEW = 300, 37, 17  # tokens: of no block of 4, 16 or 64, even and odd
@@ -39,6 +40,7 @@ class Way:
     dtype: torch.dtype = torch.float32
     transposed: bool = False  # x lies in memory as (batch, seq_len, num_heads, head_dim)
     scattered: bool = False  # position_ids lie in memory as (seq_len, batch)
+    narrow: bool = False  # position_ids are int32
     alike: bool = False  # all tokens have one vector
 
     def simpler(self, with_rows: bool = True) -> Iterator["Way"]:
@@ -64,9 +66,8 @@ def vectors(m: Measured, way: Way) -> Tensor:
 
 def positions(way: Way) -> Tensor:
     """Return the position_ids that are sent; a copy, since a rotation may write into them."""
-    if way.scattered and way.ids.dim() == 2:
-        return way.ids.T.contiguous().T
-    return way.ids.clone()
+    ids = way.ids.int() if way.narrow else way.ids.clone()
+    return ids.T.contiguous().T if way.scattered and ids.dim() == 2 else ids
 
 
 class Oracle:
@@ -122,16 +123,27 @@ def compared(result: Tensor, expected: Tensor, way: Way, coarse: bool = False) -
 
 def tried(m: Measured, oracle: Oracle, way: Way) -> Outcome | None:
     """Call in this way, or as near to it as is taken; None if all of it is refused."""
+    last = None
     for each in way.simpler(oracle.takes_rows):
         if each.rows * each.heads * each.ids.shape[-1] * m.head_dim > _MOST_NUMBERS:
             continue
         x = vectors(m, each)
         try:
             result = m.probe(x, positions(each))
-        except CallError:
+        except CallError as error:
+            last = error
+            if each.ids.dim() == 2 and len(each.ids) < each.rows:
+                m.probe.refusals.pop()  # one row of positions for many is not asked of everybody
             continue
         return compared(result, oracle.curves.applied(x, each.ids), each, m.noise > 1e-5)
+    if last and takes(m, way.dtype):
+        refused(m, _words(way), last)
     return None
+
+
+def _words(way: Way) -> str:
+    dtype, tokens = str(way.dtype)[6:], way.ids.shape[-1]
+    return f"{way.rows} rows of {way.heads} heads and {tokens} tokens of {dtype}"
 
 
 def ways(m: Measured, oracle: Oracle) -> dict[str, Way]:
@@ -147,6 +159,7 @@ def ways(m: Measured, oracle: Oracle) -> dict[str, Way]:
     return {
         "crowd": Way(crowd, 11, 9, transposed=True, scattered=True),
         "singles": Way(oracle.positions[:, None], len(oracle.positions), 5),
+        "int32": Way(crowd, 11, 3, narrow=True),
         "square": Way(oracle.some(6, 6), 6, 6),
         "single": Way(powers[-1:] if len(powers) else limit),
         "two": Way(oracle.positions[-2:]),
@@ -171,6 +184,7 @@ def in_half(m: Measured, oracle: Oracle) -> dict[str, Way]:
     return {
         "crowd": Way(crowd, 3, 9, low, transposed=True),
         "singles": Way(oracle.positions[:, None], len(oracle.positions), 2, low),
+        "int32 singles": Way(oracle.positions[:, None], len(oracle.positions), 3, low, narrow=True),
         "single": Way(oracle.positions[-1:], 1, 2, low),
         "two": Way(oracle.positions[-2:], 1, 2, low),
         "long": Way(oracle.some(min(_LONG, m.limit)), 1, 1, low),

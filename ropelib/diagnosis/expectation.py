@@ -1,5 +1,6 @@
 """What only an expectation can show."""
 
+import contextlib
 import math
 import os
 import warnings
@@ -23,10 +24,12 @@ from ropelib.diagnosis.at_length import (
 from ropelib.diagnosis.causes import inverted_blend, last_pair_still
 from ropelib.diagnosis.expected_frequencies import axes_off, exponents_off
 from ropelib.diagnosis.fit import Fit
+from ropelib.diagnosis.guards import Unmeasured
 from ropelib.diagnosis.measured import Measured
+from ropelib.diagnosis.probes import Probe, with_width
 from ropelib.diagnosis.report import Finding, wrong
 from ropelib.diagnosis.several_axes import axes_mismatch, expected_axes
-from ropelib.diagnosis.tensors import SAME, wrap
+from ropelib.diagnosis.tensors import SAME, random, wrap
 
 SUSPECT = {  # what nobody chooses, unless somebody says so
     "angles-in-degrees",
@@ -259,7 +262,8 @@ class Expectation:
             fit = Fit.of(expected, longest, 5e-6)
             if (fit.jump or 1) > 1.01 and (finding := self._of_scaling(m, fit, evidence)):
                 return finding
-            if m.fit.is_geometric and fit.is_geometric and abs(m.fit.base / fit.base - 1) > 1e-4:
+            apart = 1e-5 + 8 * m.noise
+            if m.fit.is_geometric and fit.is_geometric and abs(m.fit.base / fit.base - 1) > apart:
                 return exponents_off(m, fit.base) or wrong(
                     "base-not-as-expected",
                     f"The base is {m.fit.base:.6g}, expected {fit.base:.6g}.",
@@ -372,6 +376,16 @@ def is_a_rotation(expected: object) -> bool:
         return len(expected) == 2 and all(map(callable, expected))
     described = all(hasattr(expected, name) for name in ("inv_freq", "layout"))
     return callable(expected) and not described and not hasattr(expected, "to_dict")
+
+
+def width_meant(expected: object, probe: Probe) -> int | None:
+    """Return `head_dim` of a configuration, where vectors of that width alone are taken."""
+    if isinstance(expected, (str, os.PathLike, Mapping)) or hasattr(expected, "to_dict"):
+        for width in (probe.head_dim, _described(expected).head_dim):
+            with contextlib.suppress(TypeError, Unmeasured):
+                with_width(probe, width)(random(1, 3, 5, width), range(5))
+                return width if width != probe.head_dim else None
+    return None
 
 
 def _described(expected: object) -> object:

@@ -1,7 +1,7 @@
 """The forms in which others write a rotation, each made one that takes `(x, position_ids)`."""
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
@@ -17,6 +17,7 @@ from ropelib.diagnosis.adapters import (
     names_of,
     seq_first,
     takes_both,
+    takes_v,
 )
 from ropelib.diagnosis.codes import grouped
 from ropelib.diagnosis.handed import (
@@ -30,6 +31,7 @@ from ropelib.diagnosis.handed import (
 from ropelib.diagnosis.models import from_transformers, is_of_transformers
 from ropelib.diagnosis.probes import Rotate, signature_of
 from ropelib.diagnosis.report import Finding, Report, note, wrong
+from ropelib.diagnosis.tensors import gap, random
 from ropelib.diagnosis.ways import Way, the_right_one
 from ropelib.frequencies import inverse_frequencies
 
@@ -38,7 +40,7 @@ EXACT = ("output-permuted", "trailing-dimensions", "middle-dimensions")
 EXACT += ("contiguous-positions-only", "rising-positions-only", "table-ends")
 OFFSETS = ("offset", "start_pos", "start_index", "seq_len_offset", "seqlen_offset")
 OFFSETS += ("seqlen_offsets", "past_key_values_length", "past_length", "past_len")
-POSITIONS = ("position_ids", "positions", "input_positions", "pos_ids", "cache_position")
+POSITIONS = ("position_ids", "positions", "input_positions", "pos_ids", "cache_position", "pos")
 
 
 def from_offset(rotate: Callable) -> Rotate:
@@ -175,7 +177,7 @@ def _by_positions(rotate: Callable, names: tuple[str, ...]) -> tuple[Rotate, ...
     """Return what is told by how positions are named, and where they stand."""
     both = takes_both(rotate)
     offset = next((name for name in OFFSETS if name in names), None)
-    if offset and "position_ids" not in names:
+    if offset and "position_ids" not in names and not {"cos", "sin"} <= {*names}:
         return _by_offset(rotate, offset, both)
     if names[:1] and names[0] in POSITIONS:
         return _positions_before(rotate)
@@ -184,8 +186,8 @@ def _by_positions(rotate: Callable, names: tuple[str, ...]) -> tuple[Rotate, ...
     name = next((name for name in POSITIONS if name in names), "position_ids")
     if both and _binds(rotate, "q", "k", **{name: 0}):
         return from_module(keep(lambda q, k, ids: rotate(q, k, **{name: ids}), rotate))
-    if both and names[2:3] == ("v",) and _binds(rotate, "q", "k", "v", "position_ids"):
-        return from_module(keep(lambda q, k, ids: rotate(q, k, k, ids)[:2], rotate))
+    if takes_v(rotate) and _binds(rotate, "q", "k", "v", "position_ids"):
+        return from_module(_beside_v(rotate))
     if _binds(rotate, "x", **{name: 0}) and not _binds(rotate, "x", "position_ids"):
         return (keep(lambda x, position_ids: rotate(x, **{name: position_ids}), rotate),)
     if names[1:] == ("seq_len",):  # which it counts to
@@ -195,6 +197,22 @@ def _by_positions(rotate: Callable, names: tuple[str, ...]) -> tuple[Rotate, ...
     if names and _binds(rotate, "x") and not _binds(rotate, "x", "position_ids"):
         return (from_counting(rotate),)
     return (rotate,)
+
+
+def _beside_v(rotate: Callable) -> Callable:
+    """Hand over a v of its own numbers, and keep in `v_changes` how far it comes back from them."""
+    changes: list[float] = []
+
+    def call(q: Tensor, k: Tensor, position_ids: Tensor) -> Sequence[Tensor]:
+        v = random(*k.shape, like=k).roll(1, -1)
+        given = v.clone()
+        turned_q, turned_k, *rest = rotate(q, k, v, position_ids)
+        back = [each for each in (v, *rest[:1]) if getattr(each, "shape", None) == given.shape]
+        changes.extend(gap(each.nan_to_num(torch.inf), given) for each in back)
+        return turned_q, turned_k
+
+    call.v_changes = changes
+    return keep(call, rotate)
 
 
 def as_a_step(decode: object) -> object:

@@ -15,6 +15,7 @@ from ropelib.diagnosis.inputs import (
 )
 from ropelib.diagnosis.measured import Measured
 from ropelib.diagnosis.probes import CallError, Probe, signature_of
+from ropelib.diagnosis.refusals import refused, takes
 from ropelib.diagnosis.report import Finding, note, wrong
 from ropelib.diagnosis.tensors import gap, random
 
@@ -30,6 +31,10 @@ _SIZES = (
 )
 
 
+_TOKENS = 37  # more than a block of 32
+_FAR, _ROUNDED = 0.01, 2.0**-5  # of the largest entry: far float32 angles; sums in bfloat16
+
+
 def grouped(m: Measured) -> Finding | None:
     """Each of q and k must be turned as it is beside as many heads of the other."""
     try:
@@ -43,6 +48,10 @@ def grouped(m: Measured) -> Finding | None:
         heads, others = (k, q) if of_k else (q, k)
         finding = _forth(m, heads, others, rows, tokens)
         if finding or GROUPED in m.refused:
+            return finding
+    heads, others = (2, 8) if of_k else (8, 2)
+    for dtype in (torch.float32, torch.bfloat16):
+        if finding := _far(m, heads, others, dtype):
             return finding
     return _back(m, *((2, 8) if of_k else (8, 2)))
 
@@ -75,6 +84,40 @@ def _forth(m: Measured, heads: int, others: int, rows: int, tokens: int) -> Find
             tokens=tokens,
             largest_difference=gap(result, m.applied(x, ids)),
         )
+
+
+def _far(m: Measured, heads: int, others: int, dtype: torch.dtype) -> Finding | None:
+    """Rows of many tokens, far ones too, in another order of memory; and in bfloat16."""
+    if m.obeys != "all" or m.depends_on_length:
+        return None
+    ids = m.far.positions[-_TOKENS:]
+    if m.early is not None:  # else rows are refused
+        ids = torch.stack((ids, ids.flip(0)))
+    x = random(len(ids) if ids.dim() == 2 else 1, ids.shape[-1], heads, m.head_dim)
+    x, name = x.transpose(1, 2).to(dtype), str(dtype)[6:]
+    differing = ", which differ from row to row," if len(x) > 1 else ""
+    exact = m.applied(x, ids)
+    allowed = (_ROUNDED if dtype == torch.bfloat16 else _FAR) * float(exact.abs().max())
+    try:
+        result = _beside(m, others)(x, ids)
+        if gap(result, exact) <= allowed or gap(m.probe(x, ids), exact) > allowed:
+            return None  # the latter: so are as many heads, as other rules say
+    except CallError as error:
+        if takes(m, dtype):
+            refused(m, f"{heads} heads beside {others}, far rows of {name}", error)
+        return None
+    return wrong(
+        "grouped-queries-wrong",
+        f"With fewer heads of k than of q {ids.shape[-1]} tokens of {name} at far positions"
+        f"{differing} are turned otherwise than with as many.",
+        "a path of its own for k, with a table that ends, or the number of heads, rows or tokens "
+        "of one taken for the other",
+        heads=heads,
+        of_the_other=others,
+        rows=len(x),
+        tokens=ids.shape[-1],
+        largest_difference=gap(result, exact),
+    )
 
 
 def _repeated(m: Measured, heads: int, others: int, x: Tensor, ids: Tensor) -> Finding | None:

@@ -37,13 +37,31 @@ def heads_differ(m: Measured) -> Finding | None:
     }
     if spread(rotated, axis=2) < SAME and spread(rotated.norm(dim=-1), axis=1) < SAME:
         return by_head(evidence, as_long_as_heads=True)
-    return Finding(
+    return _viewed(m) or Finding(
         "heads-differ",
         "wrong",
         "Heads are turned differently: a vector comes out of one head otherwise than out of "
         f"another at the same position. {_ONE_AT_A_TIME}",
         evidence,
         "frequencies or tables with an axis of heads, or a slice that rotates only some heads",
+    )
+
+
+def _viewed(m: Measured) -> Finding | None:
+    """Say so where vectors get the angles of their place in memory, read with the other axes."""
+    heads, tokens = 3, 4
+    x = random(1, 1, 1, m.head_dim).expand(1, heads, tokens, -1)
+    in_memory = m.probe(x, range(tokens)).reshape(1, tokens, heads, -1)
+    if spread(in_memory, axis=2) > SAME or spread(in_memory, axis=1) < SAME:
+        return None
+    return wrong(
+        "heads-differ",
+        f"Of {heads} heads and {tokens} tokens the first {heads} vectors in memory come out alike, "
+        "and so do the next: memory of (batch, num_heads, seq_len, head_dim) is read as (batch, "
+        "seq_len, num_heads, head_dim).",
+        "view or reshape where transpose(1, 2) is meant",
+        heads=heads,
+        tokens=tokens,
     )
 
 

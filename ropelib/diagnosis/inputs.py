@@ -12,6 +12,7 @@ from ropelib.diagnosis.report import Finding, note, wrong
 from ropelib.diagnosis.tensors import SAME, gap, random
 
 GROUPED, GRADIENT, AUTOCAST = "grouped queries", "gradient", "autocast"  # told of elsewhere
+_FUSED = "heads of q in a fused qkv"
 _RARE = ("rows of a batch expanded", "the last axis by steps of two")  # no matter if refused
 
 
@@ -37,7 +38,7 @@ def _orders(x: Tensor) -> Iterator[tuple[str, Tensor]]:
     yield "every other head of twice as many", x.repeat_interleave(2, dim=1)[:, ::2]
     yield "every other token of twice as many", x.repeat_interleave(2, dim=2)[:, :, ::2]
     fused = torch.cat((x, torch.zeros_like(x), -x), dim=1).transpose(1, 2).contiguous()
-    yield "heads of q in a fused qkv", fused.transpose(1, 2)[:, : x.shape[1]]
+    yield _FUSED, fused.transpose(1, 2)[:, : x.shape[1]]
     yield "the last axis by steps of two", x.repeat_interleave(2, dim=-1)[..., ::2]
     yield "rows of a batch expanded", x[:1].expand(*x.shape)
     yield "rows after others", torch.cat((x.flip(-1), x))[len(x) :]
@@ -45,10 +46,13 @@ def _orders(x: Tensor) -> Iterator[tuple[str, Tensor]]:
 
 def strides(m: Measured) -> Finding | None:
     """The same values must give the same result, however they lie in memory."""
-    x, ids = random(_rows(m), 4, 6, m.head_dim), torch.arange(6)
-    plain = m.probe(x, ids)
+    six, one = (random(_rows(m), 4, tokens, m.head_dim) for tokens in (6, 1))
+    fused = next(each for each in _orders(one) if each[0] == _FUSED)[1]  # as decoding has it
+    ways = [(six, *each) for each in _orders(six)] + [(one, f"{_FUSED}, one token", fused)]
+    of_six, of_one = m.probe(six, range(6)), m.probe(one, range(1, 2))
     wrongly = {}
-    for name, arranged in _orders(x):
+    for x, name, arranged in ways:
+        ids, plain = (torch.arange(6), of_six) if x is six else (torch.tensor([1]), of_one)
         expected = plain[:1] if "expanded" in name else plain
         try:
             result = through(m.probe, lambda rotate, to=arranged: _given(rotate, to))(x, ids)

@@ -1,7 +1,7 @@
 """The rule on crowded calls: where one differs, each condition alone, to name the one at fault."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -23,6 +23,8 @@ from ropelib.diagnosis.paths import otherwise
 from ropelib.diagnosis.report import Finding, wrong
 from ropelib.diagnosis.round_sizes import round_sizes
 from ropelib.diagnosis.training import differs_in_training
+
+_READ_AS_INT64 = "a kernel that reads them as int64 without a look at their dtype; convert them"
 
 
 def differs_in_a_crowd(m: Measured) -> Finding | None:
@@ -105,6 +107,7 @@ def _guesses(m: Measured, oracle: Oracle) -> Iterator[_Guess]:
     yield from _rows(oracle)
     yield from _as_many_tokens_as_columns(m, oracle)
     yield from _memory(oracle)
+    yield from _narrow(oracle)
     yield from _few_tokens(oracle)
 
 
@@ -255,6 +258,18 @@ def _memory(oracle: Oracle) -> Iterator[_Guess]:
         )
 
 
+def _narrow(oracle: Oracle) -> Iterator[_Guess]:
+    singles = oracle.positions[:, None]
+    for ids, what in ((oracle.some(3, 7, below=9), "rows"), (singles, "rows of single tokens")):
+        yield _Guess(
+            "int32-positions-misread",
+            Way(ids, len(ids), narrow=True),
+            f"In {what} position_ids of int32 are followed otherwise than those of int64.",
+            _READ_AS_INT64,
+            (Way(ids, len(ids)),),
+        )
+
+
 def _few_tokens(oracle: Oracle) -> Iterator[_Guess]:
     powers = oracle.positions[(oracle.positions & (oracle.positions - 1)) == 0]
     for position in powers[-1:].tolist():
@@ -343,8 +358,18 @@ def _in_bfloat16(m: Measured, oracle: Oracle) -> Finding | None:
             "many heads": Way(oracle.some(5), heads=71),
             "many tokens": Way(oracle.some(min(300, m.limit)), heads=1),
         }
+        singles = replace(conditions["single tokens at far positions"], dtype=low)
+        wide, narrow = (tried(m, oracle, replace(singles, narrow=n)) for n in (False, True))
+        if wide and narrow and narrow.is_wrong and not wide.is_wrong:
+            return wrong(
+                "int32-positions-misread",
+                "With vectors of bfloat16, in rows of single tokens, position_ids of int32 are "
+                "followed otherwise than those of int64.",
+                _READ_AS_INT64,
+                largest_difference=narrow.error,
+            )
         for name, way in conditions.items():
-            half = Way(way.ids, way.rows, way.heads, low)
+            half = replace(way, dtype=low)
             if (outcome := tried(m, oracle, half)) and outcome.is_wrong:
                 return otherwise("bfloat16", name, outcome.error)
     name, worst = max(crowds.items(), key=lambda item: item[1].error)

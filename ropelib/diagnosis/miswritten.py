@@ -136,3 +136,31 @@ def sines_shifted(m: Measured) -> Finding | None:
 
 def _sines_to(cosines: Tensor) -> Tensor:
     return (1 - cosines**2).clamp(min=0).sqrt()
+
+
+def pairs_of_two_axes(m: Measured) -> Finding | None:
+    """The two dimensions of a pair must follow one axis; where axes agree, it is not seen."""
+    if m.axes is None:
+        return None
+    allowed = 1e-4 * float(m.axes.speeds.abs().amax()) + 2 * m.noise / 128
+    apart = ((m.axes.speeds - m.axes.seconds).abs() > allowed).any(0).nonzero().flatten()
+    if not len(apart):
+        return None
+    pair, count = int(apart[0]), m.num_pairs
+    follow = " and ".join(
+        f"dimension {dim} follows {_axes_of(speeds[:, pair].abs() > allowed)}"
+        for dim, speeds in ((m.dims[pair], m.axes.speeds), (m.dims[pair + count], m.axes.seconds))
+    )
+    return wrong(
+        "angles-differ-within-pairs",
+        f"In {len(apart)} of {count} pairs a step along one axis turns the two dimensions by "
+        f"different angles: {follow}. Text, whose axes agree, is rotated as ever.",
+        "angles as (h, h, w, w) beside a rotated copy over the whole head, or sections that count "
+        "pairs where dimensions are split",
+        pairs=len(apart),
+    )
+
+
+def _axes_of(turning: Tensor) -> str:
+    axes = turning.nonzero().flatten().tolist()
+    return " and ".join(f"axis {axis}" for axis in axes) or "none"

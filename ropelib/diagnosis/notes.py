@@ -14,6 +14,7 @@ from ropelib.diagnosis.inputs import no_gradient, refused_strides
 from ropelib.diagnosis.measured import Measured, speeds_of
 from ropelib.diagnosis.origins import centered
 from ropelib.diagnosis.probes import CallError, rising_gaps
+from ropelib.diagnosis.refusals import refused_calls
 from ropelib.diagnosis.report import Finding, note
 from ropelib.diagnosis.several_axes import sections
 from ropelib.diagnosis.tensors import random
@@ -341,5 +342,6 @@ NOTES = [
     refused_autocast,
     random_in_training,
     length_in_one_mode,
+    refused_calls,
     _float32_angles,
 ]

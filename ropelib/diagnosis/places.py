@@ -15,6 +15,7 @@ from ropelib.diagnosis.measured import Measured
 from ropelib.diagnosis.paths import otherwise
 from ropelib.diagnosis.precision import ROUNDINGS
 from ropelib.diagnosis.probes import CallError
+from ropelib.diagnosis.refusals import refused, takes
 from ropelib.diagnosis.report import Finding, wrong
 from ropelib.diagnosis.tensors import random
 
@@ -95,7 +96,11 @@ def _called(m: Measured, guess: _Guess) -> Tensor | None:
     try:
         probe = through(m.probe, lambda rotate: rotate.at(guess.places))
         return probe(_vectors(m, guess), range(guess.places.shape[-1]))
-    except CallError:
+    except CallError as error:
+        if int(guess.places.max()) < m.limit and takes(m, guess.dtype):
+            _, rows, tokens = guess.places.shape
+            what = f"{rows} rows of {tokens} tokens of {str(guess.dtype)[6:]} whose axes differ"
+            refused(m, what, error)
         return None
 
 

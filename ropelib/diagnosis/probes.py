@@ -1,5 +1,6 @@
 """Probes: each calls the rotation and returns numbers."""
 
+import contextlib
 import copy
 import inspect
 import re
@@ -23,6 +24,7 @@ _HINTS = {  # what makes a tensor of what came back
     "ndarray": "; wrap it: lambda x, p: torch.from_numpy(yours(x.numpy(), p.numpy()))",
     "None": "; end it with return x, or wrap it: lambda x, p: (yours(x, p), x)[1]",
 }
+_TABLES = ("emb", "embed", "rope", "rotary_emb", "rotary_pos_emb", "pos_emb", "pos_embed")
 _DTYPES = (torch.bfloat16, torch.float16, torch.float64)  # of kernels that refuse float32
 
 
@@ -38,6 +40,7 @@ class Probe:
         self.rotate, self.name, self.head_dim, self.device = rotate, name, head_dim, device
         self.changes_input = self.changes_positions = self.wants_rows = False
         self.last, self.same_buffer, self.taken = None, False, False
+        self.refusals: list[str] = []  # what was raised, which probes made of this one share
 
     def __call__(self, x: Tensor, position_ids: Tensor | Sequence) -> Tensor:
         """Return what the rotation makes of a copy of `x`, on the CPU."""
@@ -61,16 +64,18 @@ class Probe:
             if getattr(self.rotate, "way", None) == []:
                 given += ", in all ways that the names of its arguments allow"
             message = f"{self.name} raised {type(error).__name__} for {given}: {error}"
+            message += self._of_a_table()
+            self.refusals.append(message)
             raise (CallError if isinstance(error, Exception) else Exit)(message) from error
         if not isinstance(rotated, Tensor):
             kind = "None" if rotated is None else type(rotated).__name__
             hint = _HINTS.get(kind, "")
             raise TypeError(f"{self.name} must return a tensor, got {kind} for {given}{hint}")
         if rotated.shape != x.shape:
-            raise CallError(
-                f"{self.name} must keep the shape of x, got {tuple(rotated.shape)} for {given}",
-                "shape-not-kept",
-            )
+            got = tuple(rotated.shape)
+            message = f"{self.name} must keep the shape of x, got {got} for {given}"
+            self.refusals.append(message)
+            raise CallError(message, "shape-not-kept")
         if rotated.device != x.device:
             raise Unmeasured(
                 f"{self.name} must return on the device of x, {x.device}, got {rotated.device}",
@@ -88,6 +93,17 @@ class Probe:
             self.same_buffer |= _address(last) == _address(rotated)
         given_back = asked if rotated.dtype == self.dtype else rotated.dtype
         return rotated.to("cpu", given_back, copy=True)
+
+    def _of_a_table(self) -> str:
+        """What is to be done where the second argument has a name that tables have."""
+        with contextlib.suppress(TypeError, ValueError):  # it tells none
+            names = [*signature_of(self.rotate).parameters]
+            if names[1:2] and names[1] in _TABLES:
+                return (
+                    f"; {names[1]} was handed positions: if it is a table, hand over "
+                    f"lambda x, position_ids: yours(x, {names[1]}[position_ids])"
+                )
+        return ""
 
     def _check_signature(self, *args) -> None:
         try:
@@ -188,7 +204,7 @@ def narrower_widths(probe: Probe) -> list[int]:
 def with_width(probe: Probe, width: int) -> Probe:
     """Return the same probe for vectors of another width."""
     other = copy.copy(probe)
-    other.head_dim = width
+    other.head_dim, other.refusals = width, []
     return other
 
 

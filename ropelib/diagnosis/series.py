@@ -40,6 +40,7 @@ def unfilled(m: Measured) -> Finding | None:
         f"{reason}: few choose such frequencies, and memory that was never written holds them.",
         "inv_freq is a buffer that is not saved: made on the meta device, given memory by "
         "to_empty(), and never computed again"
+        + _overflown(reason, speeds)
         + (", or pairs that are counted from the second on" if slots[0] == 1 else ""),
         pairs_that_turn=m.num_pairs,
         of=m.pairing.width if m.pairing.layout else int(slots[-1]) + 1,
@@ -162,6 +163,13 @@ def _lone(m: Measured, slots: list[int]) -> str:
     if len(slots) == 1 and slots[0] == 0 and m.pairing.width >= 8:
         return f"One pair of {m.pairing.width} turns"
     return ""
+
+
+def _overflown(reason: str, speeds: Tensor) -> str:
+    """What else makes 1, 0, 0, ..: a base that float16 does not hold."""
+    if not reason.startswith("One pair") or abs(float(speeds[0].abs()) - 1) > _EQUAL:
+        return ""
+    return "; or a base above 65504 in float16, where it is infinite, and all powers but the first"
 
 
 def _gaps(slots: list[int], speeds: Tensor) -> str:

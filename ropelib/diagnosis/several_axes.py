@@ -29,11 +29,13 @@ class Axes:
     """What each axis turns.
 
     `speeds[axis, pair]` is by what a step along an axis turns a pair, rad; `error` the largest
-    difference between the angle at a place and the sum of what each axis turns.
+    difference between the angle at a place and the sum of what each axis turns. `seconds` is the
+    same as `speeds` for the second dimension of each pair; of a right rotation it is equal.
     """
 
     speeds: Tensor
     error: float
+    seconds: Tensor
 
     @property
     def of_pairs(self) -> tuple[int, ...] | None:
@@ -169,14 +171,14 @@ def measured_axes(m, speeds_of: Callable) -> Axes | None:
         curves = measure(_through(m.probe, rotation), ids, torch.float32)
         if m.permutation is not None:
             curves.matrices = curves.matrices[:, m.permutation]
-        turned = m.phases(curves)[:, : m.num_pairs]
-        return turned - m.start[: m.num_pairs]
+        return m.phases(curves) - m.start
 
-    speeds = torch.stack([speeds_of(phases(rotate.along(a)), ids) for a in range(rotate.num_axes)])
+    both = torch.stack([speeds_of(phases(rotate.along(a)), ids) for a in range(rotate.num_axes)])
+    speeds, seconds = both.chunk(2, dim=1)
     steps = torch.arange(1, rotate.num_axes + 1)[:, None] * 14 + 3
     places = ids * steps % int(ids[-1])  # each axis in another order
-    error = wrap(phases(rotate.at(places[:, None])) - places.T.double() @ speeds).abs().max()
-    return Axes(speeds, float(error))
+    error = wrap(phases(rotate.at(places[:, None])) - places.T.double() @ both).abs()
+    return Axes(speeds, float(error[:, : m.num_pairs].max()), seconds)
 
 
 def _through(probe: Probe, rotation: Rotate) -> Probe:
@@ -242,7 +244,7 @@ def _ordered_by_size(m) -> Finding | None:
         if gap(*both) < SAME:
             return wrong(
                 "axes-ordered-by-size",
-                f"Places come out alike where {_list_of([one, other]).replace(' or ', ' and ')} "
+                f"Places come out alike where {_list_of([one, other], ' and ')} "
                 "are exchanged: a tall image is turned as a wide one.",
                 "height and width sorted by size, or exchanged where an image is taller than wide",
                 largest_difference=gap(*both),
@@ -279,10 +281,26 @@ def sections(m) -> Finding | None:
             "axes-mixed",
             "Pairs follow several axes at once, as mixed frequencies do (RoPE-ViT).",
         )
+    scaled = scaled_axes(m)
     return note(
         "several-axes",
-        f"Each pair follows one axis: {in_words(m.axes.of_pairs, len(m.axes.speeds))}.",
+        f"Each pair follows one axis: {in_words(m.axes.of_pairs, len(m.axes.speeds))}."
+        + (
+            f" Frequencies of {_list_of(scaled, ' and ')} are {m.fit.jump:.6g} times those that "
+            "the series of the others goes on to, as where a coordinate is scaled."
+            if scaled
+            else ""
+        ),
     )
+
+
+def scaled_axes(m) -> list[int]:
+    """The axes of the fast pairs, where a series of all jumps just where their pairs end."""
+    if m.axes is None or m.axes.of_pairs is None or m.fit.jump is None:
+        return []
+    (fast, slow), of_pairs = m.fit.split, m.axes.of_pairs
+    apart = set(of_pairs[:fast]).isdisjoint(of_pairs[fast:])
+    return sorted(set(of_pairs[:fast])) if apart and fast + slow == len(of_pairs) else []
 
 
 def in_words(of_pairs: Sequence[int], count: int) -> str:
@@ -316,8 +334,8 @@ def _takes_turns(of_pairs: Sequence[int], count: int) -> bool:
         )
 
 
-def _list_of(axes: Sequence[int]) -> str:
-    return ("axis " if len(axes) == 1 else "axes ") + " or ".join(map(str, axes))
+def _list_of(axes: Sequence[int], word: str = " or ") -> str:
+    return ("axis " if len(axes) == 1 else "axes ") + word.join(map(str, axes))
 
 
 # Against what is expected
@@ -372,7 +390,7 @@ def axes_mismatch(m, meant: tuple[int, ...] | None, other: Axes | None) -> Findi
             exchanged = [axis for axis in range(count) if order[axis] != axis and axis in meant]
             return wrong(
                 "axes-exchanged",
-                f"{_list_of(exchanged).replace(' or ', ' and ').capitalize()} are exchanged: each "
+                f"{_list_of(exchanged, ' and ').capitalize()} are exchanged: each "
                 "turns the pairs that are meant for the other. Tokens are turned rightly where "
                 "these axes agree, as in text and on the diagonal of an image, and nowhere else.",
                 "(x, y) handed over where (height, width) is read",

@@ -12,7 +12,7 @@ from ropelib.diagnosis.call_decides import (
 )
 from ropelib.diagnosis.measured import Measured
 from ropelib.diagnosis.paths import otherwise
-from ropelib.diagnosis.probes import CallError, Probe
+from ropelib.diagnosis.probes import CallError, Probe, with_width
 from ropelib.diagnosis.report import Finding, wrong
 from ropelib.diagnosis.slots import tokens_exchanged
 from ropelib.diagnosis.tensors import SAME, gap, random
@@ -198,15 +198,64 @@ def _refused_or_wrong(m: Measured, step: Probe, x: Tensor, ids: Tensor) -> bool:
         return True
 
 
+def q_in_steps(of_q: Measured, of_k: Measured) -> Finding | None:
+    """What decodes q and k, where it follows position_ids for k and so counts nothing."""
+    step = of_k.decode
+    if getattr(step, "of_q", None) is None or of_q.depends_on_length or of_q.obeys != "all":
+        return None
+    beside = with_width(step.of_q, of_q.head_dim)
+    x = random(1, 2, 1, of_q.head_dim)
+    for ids in (of_q.known[5:6], of_q.known[-1:]):
+        if _refused_or_wrong(of_k, step, x, ids):
+            return None
+        found = beside(x, ids)
+        if not of_q.differs(found, x, ids).any():
+            continue
+        for shift in (-1, 1):
+            if int(ids) == 5 and not of_q.differs(found, x, ids + shift).any():
+                return wrong(
+                    "decode-off-by-one",
+                    f"q that comes alone is turned as if it stood {shift:+d} from where it does, "
+                    "and k beside it is right.",
+                    "the length of the cache taken before, or after, the token is in it",
+                    shift=shift,
+                )
+        return wrong(
+            "decode-differs",
+            f"q that comes alone at position {int(ids)} is turned otherwise than in one pass, and "
+            "k beside it is right.",
+            "positions or tables of a step that are not those of the full pass",
+            since=int(ids),
+            largest_difference=gap(found, of_q.applied(x, ids)),
+        )
+    return None
+
+
 def one_token_of_each(m: Measured) -> Finding | None:
     """Rows of one token, each at its own position, as a batch of texts is decoded."""
     x, ids = random(3, 2, 1, m.head_dim), torch.tensor([[5], [0], [9]])
     try:
         together = m.probe(x, ids)
-    except CallError:
-        return None  # a note says so
+    except CallError as error:
+        return _grown(m, error)  # what raises is clear enough: a note says so
     apart = torch.cat([m.probe(x[b : b + 1], ids[b]) for b in range(3)])
     return None if gap(together, apart) < SAME else _one_token_rows(together - apart, together[1:])
+
+
+def _grown(m: Measured, error: CallError) -> Finding | None:
+    """Return the finding that single tokens in rows, and no longer rows, get another shape."""
+    if error.code != "shape-not-kept":
+        return None
+    try:
+        m.probe(random(3, 2, 5, m.head_dim), torch.arange(5).expand(3, -1))
+    except CallError:  # rows are refused, or all come back so: another note
+        return None
+    return wrong(
+        "one-token-rows-wrong",
+        "A batch of single tokens, as each step of decoding has it, comes back in another shape, "
+        f"and rows of five tokens do not: {error}.",
+        "squeeze() on position_ids or tables, which takes away the axis of one token as well",
+    )
 
 
 def _last_token(step: Probe, x: Tensor, position: int) -> Tensor:

@@ -7,8 +7,10 @@ import torch
 from torch import Tensor
 
 from ropelib.diagnosis.crowded import Oracle, Way, compared, positions, vectors
+from ropelib.diagnosis.inputs import GRADIENT
 from ropelib.diagnosis.measured import Measured
 from ropelib.diagnosis.probes import CallError
+from ropelib.diagnosis.refusals import refused, takes
 from ropelib.diagnosis.report import Finding, wrong
 
 _MANY, _SOME, _FEW = (3, 17, 67), (2, 9, 21), (1, 9, 1)  # rows, heads, tokens
@@ -34,11 +36,16 @@ def differs_in_training(m: Measured, oracle: Oracle) -> Finding | None:
         for each in way.simpler(oracle.takes_rows):
             try:
                 seen = _trained(m, each)
-            except CallError:
-                continue  # a note says so where no way is taken
+            except CallError as error:
+                last = error
+                continue
             if finding := _judged(m, oracle, each, seen):
                 return finding
             break
+        else:
+            if GRADIENT not in m.refused and not oracle.by_runs and takes(m, dtype):
+                name = str(dtype)[6:]
+                refused(m, f"the gradient of {rows} x {heads} x {tokens} of {name}", last)
     return None
 
 

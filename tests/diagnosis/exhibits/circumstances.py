@@ -111,3 +111,42 @@ def _():
         return plain(x, ids, inv_freq(DIM, 10_000.0 * (length / 2048) ** (64 / 62)))
 
     return {"rotate": Moded(rotate)}
+
+
+@exhibit("a module that cannot change its mode, as exported ones", layout="half")
+def _():
+    class Exported(Moded):
+        def train(self, mode=True):
+            raise NotImplementedError("Calling train() is not supported yet.")
+
+    return {"rotate": Exported(lambda x, ids, train: plain(x, ids))}
+
+
+@exhibit("int32 rows take those of the first", "int32-positions-misread", layout="half")
+def _():
+    def rotate(x, ids):
+        return plain(x, ids[:1].expand_as(ids) if ids.dtype == torch.int32 and len(x) > 1 else ids)
+
+    return {"rotate": rotate}
+
+
+@exhibit("int32 in bfloat16 is read late", "int32-positions-misread", layout="half")
+def _():
+    return {"rotate": lambda x, ids: plain(x, ids + (ids.dtype == torch.int32) * (x.itemsize == 2))}
+
+
+@exhibit("rows share positions under autocast", "wrong-under-autocast", layout="half")
+def _():
+    def rotate(x, ids):
+        shared = torch.is_autocast_enabled(x.device.type) and ids.dim() == 2
+        return plain(x, ids[:1].expand_as(ids) if shared else ids)
+
+    return {"rotate": rotate}
+
+
+@exhibit("rows share positions in eval mode", "train-and-eval-differ", layout="half")
+def _():
+    def rotate(x, ids, train):
+        return plain(x, ids if train or ids.dim() == 1 else ids[:1].expand_as(ids))
+
+    return {"rotate": Moded(rotate)}

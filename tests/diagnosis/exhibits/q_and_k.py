@@ -209,3 +209,68 @@ def _():
         return out, out.copy_(plain(k, ids))
 
     return {"rotate": from_module(rotate)}
+
+
+# v beside them
+
+
+@exhibit("v is handed on as it is", base=10_000)
+def _():
+    return {
+        "rotate": lambda q, k, v, position_ids: (plain(q, position_ids), plain(k, position_ids), v)
+    }
+
+
+@exhibit("v is turned as k is", "v-changed", layout="half", base=10_000)
+def _():
+    return {"rotate": lambda q, k, v, position_ids: [plain(x, position_ids) for x in (q, k, v)]}
+
+
+@exhibit("v comes back as zeros", "v-changed", layout="half", base=10_000)
+def _():
+    def rotate(query, key, value, position_ids):
+        return plain(query, position_ids), plain(key, position_ids), value * 0
+
+    return {"rotate": rotate}
+
+
+@exhibit("v is turned in place", "v-changed", layout="half", base=10_000)
+def _():
+    def rotate(q, k, v, position_ids):
+        v.copy_(plain(v, position_ids))
+        return plain(q, position_ids), plain(k, position_ids)
+
+    return {"rotate": rotate}
+
+
+# Grouped queries, in part of the calls
+
+
+@exhibit("fewer heads of k in bfloat16 take the first", "grouped-queries-wrong", layout="half")
+def _():
+    def rotate(q, k, position_ids):
+        turned = plain(k, position_ids)
+        if k.dtype == torch.bfloat16 and k.shape[1] < q.shape[1]:
+            turned = turned[:, :1].expand_as(turned)
+        return plain(q, position_ids), turned
+
+    return {"rotate": from_module(rotate)}
+
+
+@exhibit("fewer heads of k have a table that ends", "grouped-queries-wrong", layout="half")
+def _():
+    def rotate(q, k, position_ids):
+        last = 2047 if k.shape[1] < q.shape[1] else 8191
+        return plain(q, position_ids), plain(k, position_ids.clamp(max=last))
+
+    return {"rotate": from_module(rotate)}
+
+
+@exhibit("fewer heads of k share the first row's positions", "grouped-queries-wrong")
+def _():
+    def rotate(q, k, position_ids):
+        grouped = k.shape[1] < q.shape[1] and position_ids.dim() == 2
+        ids = position_ids[:1].expand_as(position_ids) if grouped else position_ids
+        return plain(q, position_ids), plain(k, ids)
+
+    return {"rotate": from_module(rotate)}

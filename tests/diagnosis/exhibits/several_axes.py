@@ -2,7 +2,7 @@
 
 import torch
 
-from exhibits.kit import DIM, PLAIN, exhibit, modeling, turn
+from exhibits.kit import DIM, PLAIN, exhibit, modeling, over_heads, swapped_halves, turn
 from ropelib import apply_rotary, inv_freq
 from ropelib.axes import axial_cos_sin, axial_inv_freq, axis_of_pairs
 from ropelib.diagnosis import from_tables
@@ -122,7 +122,26 @@ def _():
     return {"rotate": late(0, -7.5, -7.5), "axes": 3, "expected": late(0, -7.5, -7.5)}
 
 
+@exhibit("frames in steps of half a second", layout="half", notes=("several-axes",))
+def _():
+    def rotate(x, ids):
+        steps = torch.tensor([0.5, 1, 1]).view(-1, *[1] * (ids.dim() - 1))
+        return of(FILM)(x, ids * steps)
+
+    return {"rotate": rotate, "axes": 3}
+
+
 # Wrong alone
+
+
+@exhibit("(h, h, w, w) beside halves of the whole head", "angles-differ-within-pairs")
+def _():
+    def rotate(x, ids):
+        rows, columns = (place[..., None].double() * inv_freq(DIM // 2) for place in ids)
+        angles = over_heads(torch.cat((rows, rows, columns, columns), -1))
+        return (x * angles.cos() + swapped_halves(x) * angles.sin()).to(x.dtype)
+
+    return {"rotate": rotate, "axes": 2}
 
 
 @exhibit("the time of a token for all of its axes", "axis-ignored", layout="half", base=1e4)

@@ -229,3 +229,12 @@ def _():
     return {
         "rotate": lambda x, ids: turn(x, ids[..., None].double() * inv_freq(DIM, 100.0), "half")
     }
+
+
+@exhibit("rows alone are refused in bfloat16", base=10_000, notes=("calls-refused",))
+def _():
+    def rotate(x, ids):
+        assert x.dtype != torch.bfloat16 or len(x) == 1, "one row"
+        return plain(x, ids)
+
+    return {"rotate": rotate}

@@ -3,7 +3,7 @@
 import torch
 
 from exhibits.kernels import as_contiguous, kernel
-from exhibits.kit import DIM, PLAIN, exhibit, over_heads, plain
+from exhibits.kit import DIM, PLAIN, exhibit, over_heads, plain, swapped_neighbors
 from ropelib import inv_freq
 from ropelib.diagnosis import from_module
 
@@ -283,3 +283,45 @@ def _():
         return back
 
     return {"rotate": kernel(back)}
+
+
+@exhibit("the axis of one token is squeezed away", "one-token-rows-wrong", layout="interleaved")
+def _():
+    def rotate(x, ids):
+        angles = (ids.squeeze()[..., None].double() * PLAIN).repeat_interleave(2, -1)
+        cos, sin = angles.cos().float(), angles.sin().float()
+        if cos.dim() == 3:
+            cos, sin = over_heads(cos), over_heads(sin)
+        return x * cos + swapped_neighbors(x) * sin
+
+    return {"rotate": rotate}
+
+
+@exhibit("q decodes one late, k does not", "decode-off-by-one", layout="half", base=10_000)
+def _():
+    def step(q, k, position_ids):
+        return plain(q, position_ids + (q.shape[-2] == 1)), plain(k, position_ids)
+
+    both = from_module(lambda q, k, ids: (plain(q, ids), plain(k, ids)))
+    return {"rotate": both, "decode": from_module(step)}
+
+
+@exhibit("q of late steps ends at 2048, k does not", "decode-differs", layout="half")
+def _():
+    def step(q, k, position_ids):
+        return plain(q, position_ids.clamp(max=2047)), plain(k, position_ids)
+
+    both = from_module(lambda q, k, ids: (plain(q, ids), plain(k, ids)))
+    return {"rotate": both, "decode": from_module(step)}
+
+
+@exhibit("one token of a fused qkv is read as if it lay alone", "strides-ignored", layout="half")
+def _():
+    def rotate(x, ids):
+        if x.shape[-2] == 1 and not x.is_contiguous():
+            _, heads, _, width = x.shape
+            order = (heads * width, width, width, 1)
+            x = torch.as_strided(x, x.shape, order, x.storage_offset()).clone()
+        return plain(x, ids)
+
+    return {"rotate": rotate}

@@ -1,0 +1,82 @@
+"""The note on calls that raise, or return another shape, where others like them are taken."""
+
+import torch
+from torch import Tensor
+
+from ropelib.diagnosis.measured import Measured
+from ropelib.diagnosis.probes import CallError
+from ropelib.diagnosis.report import Finding, note
+from ropelib.diagnosis.tensors import random
+
+ALONE, CROWDED = "refused alone", "refused in a crowd"
+
+
+def refused(m: Measured, what: str, error: CallError, kind: str = CROWDED) -> None:
+    """Keep for the note that a call was refused; of crowds it is said where nothing else is."""
+    message = str(error) if error.__cause__ is None else repr(error.__cause__)
+    m.crowd.setdefault(kind, {})[what] = message.partition("\n")[0]
+
+
+def refused_calls(m: Measured) -> Finding | None:
+    """Say which calls are refused: conditions alone, asked for where any call was refused."""
+    if not m.probe.refusals:
+        return None
+    rows_are_taken = _one_by_one(m)
+    found = m.crowd.get(ALONE) or (rows_are_taken and m.crowd.get(CROWDED))
+    if not found:
+        return None
+    first = next(iter(found))
+    return note(
+        "calls-refused",
+        f"Some calls raise or return another shape where calls like them are taken: "
+        f"{', '.join(found)}. Of {first}: {found[first]}",
+    )
+
+
+def _one_by_one(m: Measured) -> bool:
+    """Try each condition beside a call of 3 heads and 5 tokens, and return whether rows are taken.
+
+    Where they are not, and where bfloat16 is not, other notes say so.
+    """
+    ids = torch.arange(5)
+    _taken(m, "position_ids of int32", (1, 3, 5), ids.int())
+    in_half = takes(m, torch.bfloat16)
+    in_rows = _is_taken(m, (3, 2, 5), ids.expand(3, -1))
+    if in_half:
+        _taken(m, "x of float16", (1, 3, 5), ids, torch.float16)
+        _taken(m, "a single token of bfloat16", (1, 3, 1), ids[3:4], torch.bfloat16)
+    if in_rows:
+        _taken(m, "position_ids of shape (1, seq_len)", (1, 3, 5), ids[None])
+        _taken(m, "a batch of single tokens", (3, 2, 1), ids[:3, None])
+        for rows in (11, 62):
+            if not _taken(m, f"a batch of {rows} rows", (rows, 2, 5), ids.expand(rows, -1)):
+                break
+    if in_rows and in_half:
+        _taken(m, "rows of bfloat16", (3, 2, 5), ids.expand(3, -1), torch.bfloat16)
+    return in_rows
+
+
+def takes(m: Measured, dtype: torch.dtype) -> bool:
+    """Say whether a plain call in it is taken; where not, a note says that and no more."""
+    if dtype == torch.float32:
+        return True
+    if dtype not in m.crowd:
+        m.crowd[dtype] = _is_taken(m, (1, 3, 5), torch.arange(5), dtype)
+    return m.crowd[dtype]
+
+
+def _taken(m: Measured, what: str, sizes: tuple, ids: Tensor, dtype=torch.float32) -> bool:
+    try:
+        m.probe(random(*sizes, m.head_dim).to(dtype), ids)
+    except CallError as error:
+        refused(m, what, error, ALONE)
+        return False
+    return True
+
+
+def _is_taken(m: Measured, sizes: tuple, ids: Tensor, dtype=torch.float32) -> bool:
+    try:
+        m.probe(random(*sizes, m.head_dim).to(dtype), ids)
+    except (TypeError, CallError):
+        return False
+    return True

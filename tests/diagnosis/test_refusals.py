@@ -1,0 +1,126 @@
+"""Calls that raise or return another shape are named, and so is what to do about a form."""
+
+import pytest
+import torch
+from exhibits import plain
+
+from ropelib import inv_freq
+from ropelib.diagnosis import diagnose
+
+ONE_TOKEN = "a batch of single tokens"
+LATER = {
+    ONE_TOKEN: lambda x, ids: x.shape[-2] == 1 and len(x) > 1,
+    "a batch of 11 rows": lambda x, ids: len(x) > 8,
+    "a batch of 62 rows": lambda x, ids: len(x) > 40,
+    "x of float16": lambda x, ids: x.dtype == torch.float16,
+    "rows of bfloat16": lambda x, ids: x.dtype == torch.bfloat16 and len(x) > 1,
+    "a single token of bfloat16": lambda x, ids: x.dtype == torch.bfloat16 and x.shape[-2] == 1,
+    "position_ids of int32": lambda x, ids: ids.dtype == torch.int32,
+    "position_ids of shape (1, seq_len)": lambda x, ids: ids.dim() == 2 and len(ids) == 1,
+    "1 rows of 71 heads and 5 tokens of bfloat16": lambda x, ids: (
+        x.dtype == torch.bfloat16 and x.shape[1] == 71
+    ),
+}
+
+
+@pytest.mark.parametrize("other_shape", [False, True])
+@pytest.mark.parametrize("condition", LATER)
+def test_a_call_that_is_refused_is_named(condition, other_shape):
+    def rotate(x, position_ids):
+        if not LATER[condition](x, position_ids):
+            return plain(x, position_ids)
+        if other_shape:
+            return plain(x, position_ids)[None]
+        raise ValueError("not this call")
+
+    report = diagnose(rotate)
+    if other_shape and condition == ONE_TOKEN:  # a step of decoding that goes on in that shape
+        assert report.codes == ("one-token-rows-wrong",)
+        return
+    assert report.ok and report.codes == ("calls-refused",), report
+    (finding,) = report.findings
+    assert f"are taken: {condition}. Of {condition}: " in finding.sentence
+    reason = "must keep the shape of x, got (1, " if other_shape else "ValueError('not this call')"
+    assert reason in finding.sentence
+
+
+@pytest.mark.parametrize("code", ["rows-refused", "bfloat16-refused", "no-gradient"])
+def test_what_another_note_says_is_not_said_twice(code):
+    wrongly = {
+        "rows-refused": lambda x: len(x) > 1,
+        "bfloat16-refused": lambda x: x.dtype == torch.bfloat16,
+        "no-gradient": lambda x: x.requires_grad,
+    }[code]
+
+    def rotate(x, position_ids):
+        if wrongly(x):
+            raise ValueError("not this call")
+        return plain(x, position_ids)
+
+    assert diagnose(rotate).codes == (code,)
+
+
+# What is told of a form that is not taken
+
+
+def test_positions_may_come_first_by_a_short_name():
+    assert diagnose(lambda pos, x: plain(x, pos)).codes == ()
+
+
+def test_an_offset_beside_tables_is_no_form_of_its_own():
+    def apply(q, k, cos, sin, offset=0):
+        return q * cos, k * cos
+
+    with pytest.raises(TypeError, match="from_tables and from_module adapt other signatures"):
+        diagnose(apply)
+
+
+def test_a_table_that_is_handed_positions_is_named():
+    def apply(x, emb):
+        sin, cos = emb.tensor_split(2, -1)
+        return x * cos + x.flip(-1) * sin
+
+    (finding,) = diagnose(apply).findings
+    assert finding.sentence.endswith(
+        "hand over lambda x, position_ids: yours(x, emb[position_ids])"
+    )
+
+
+def test_the_width_is_that_of_the_configuration_where_64_is_refused():
+    def rotate(x, position_ids):
+        return plain(x, position_ids, inv_freq(128, 500_000.0))
+
+    config = {"model_type": "llama", "head_dim": 128, "rope_theta": 500_000.0}
+    report = diagnose(rotate, expected=config)
+    assert report.ok and report.head_dim == 128
+
+
+# Causes that fit
+
+
+def test_memory_read_with_other_axes_is_told_as_such():
+    def rotate(x, position_ids):
+        batch, heads, tokens, width = x.shape
+        viewed = x.reshape(batch, tokens, heads, width).transpose(1, 2)
+        return plain(viewed, position_ids).transpose(1, 2).reshape(x.shape)
+
+    report = diagnose(rotate)
+    assert report.codes == ("heads-differ",)
+    assert report.findings[0].cause == "view or reshape where transpose(1, 2) is meant"
+
+
+def test_a_base_that_float16_does_not_hold_is_named():
+    exponents = torch.arange(0, 64, 2).half() / 64
+    speeds = 1 / torch.tensor(500_000.0).half() ** exponents
+    report = diagnose(lambda x, ids: plain(x, ids, speeds.double()))
+    assert report.codes == ("frequencies-unfilled",)
+    assert "a base above 65504 in float16" in report.findings[0].cause
+    one_of_another_speed = torch.cat((torch.tensor([0.5]), torch.zeros(31))).double()
+    (finding,) = diagnose(lambda x, ids: plain(x, ids, one_of_another_speed)).findings
+    assert "float16" not in finding.cause
+
+
+def test_a_base_that_is_a_little_off_is_said_to_be():
+    report = diagnose(lambda x, ids: plain(x, ids, inv_freq(64, 10_001.0)), inv_freq=inv_freq(64))
+    assert report.codes == ("base-not-as-expected",)
+    assert report.findings[0].sentence == "The base is 10001, expected 10000."
