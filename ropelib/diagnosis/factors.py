@@ -8,7 +8,8 @@ from ropelib.diagnosis.measured import Measured
 from ropelib.diagnosis.report import Finding, wrong
 from ropelib.diagnosis.tensors import gap
 
-_SEEN = 0.1  # by how much the square of sine must vary, to be told from that of cosine
+_SEEN = 0.02  # of the square of a length, which both of them must have
+_ENOUGH = 8  # entries
 _TURNS = 0.3  # rad/token: a row more or less is seen
 _FITS = 0.01  # of an entry: more than tables in bfloat16 err
 
@@ -20,12 +21,14 @@ def factors_apart(m: Measured) -> Finding | None:
     first, second = (float(half.mean()) for half in m.scale.chunk(2))
     cosines, sines = (rows.flatten() for rows in m.rows(m.near))
     squares = torch.stack((cosines**2, sines**2), dim=1)
-    if float(squares[:, 1].max() - squares[:, 1].min()) < _SEEN * first**2:
+    # Where either is nearly whole it is rounded alike in many entries.
+    squares = squares[squares.amin(1) > _SEEN * squares.sum(1)]
+    if len(squares) < _ENOUGH:
         return None
     # Of the squares of both, each over that of its factor, the sum is 1.
     found = torch.linalg.lstsq(squares, torch.ones(len(squares), 1).double()).solution
     left = gap(squares @ found, torch.ones(1)) / 2
-    allowed = 1e-4 + left * max(0.2, 4 * (m.num_pairs * len(m.near.positions)) ** -0.5)
+    allowed = 1e-4 + left * max(0.2, 4 * (len(squares) / 2) ** -0.5)
     if float(found.min()) > 0:
         cosine, sine = (found.flatten() ** -0.5).tolist()
         if abs(sine / cosine - 1) > allowed and left < abs(sine / cosine - 1):

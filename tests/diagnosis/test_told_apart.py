@@ -25,7 +25,7 @@ MEASURED = {
 def test_numbers_are_those_of_the_rotation(name):
     finding = diagnose(**next(e for e in EXHIBITS if e.name == name).make()).findings[0]
     expected = MEASURED[name]
-    rel = 1e-3 if "bfloat16" in name else 1e-4
+    rel = 2e-3 if "bfloat16" in name else 1e-4
     if "6.28" in name:
         rel = 0.02
     assert {k: finding.evidence[k] for k in expected} == pytest.approx(expected, rel=rel)
