@@ -171,14 +171,14 @@
     return { shown, type: ofType.length ? read.one.types[0] : null };
   }
 
-  Object.assign(document.currentScript.typed, { census, links, facts, said, found });
+  Object.assign(document.currentScript.typed, { census, links, facts, found });
 })();
 
 // What the page shows of it.
 (() => {
   "use strict";
 
-  const { census, links, facts, said, found } = document.currentScript.typed;
+  const { census, links, facts, found } = document.currentScript.typed;
   const WORDS = {
     count: (count, all) => `${count} of ${all} model types`,
     read: (typed, type) =>
@@ -198,6 +198,7 @@
   const [count, note] = form.querySelectorAll("[role=status] p");
   const back = form.querySelector("[href='#census-picture']");
   const groups = [...census.querySelectorAll("section, dd")];
+  let began = null; // where somebody was when he began to type
   const lines = [...document.querySelectorAll(".page-toc a[href^='#']")]; // of the contents
 
   /** Say how high the box is: what one is led to stands below it. */
@@ -216,13 +217,15 @@
       const part = document.getElementById(line.hash.slice(1))?.closest("section");
       line.parentElement.hidden = part?.hidden ?? false;
     }
+    census.querySelector("h2").hidden = shown.size === 0;
+    census.style.minHeight = typed ? "100vh" : ""; // the box stays where it is, however little is left
     count.textContent = WORDS.count(shown.size, facts.length);
     note.hidden = shown.size > 0 && !type;
     const link = document.createElement("a");
     link.href = "your_model.html";
     link.textContent = WORDS.paste;
     note.replaceChildren(type ? WORDS.read(short(typed), type) : WORDS.nothing(short(typed)), link, ".");
-    back.hidden = !said.has(typed.toLowerCase());
+    back.hidden = !typed;
     for (const link of links) link.toggleAttribute("data-on", link.dataset.typed === typed.toLowerCase());
     measure();
   }
@@ -241,6 +244,7 @@
       history.pushState({ type }, "", address);
     }
     input.value = type;
+    began = type ? (began ?? scrollY) : null;
     filter();
     if (type) lead();
     else document.getElementById(address.hash.slice(1)).scrollIntoView();
@@ -250,6 +254,7 @@
   function letGo() {
     history.replaceState({ type: "", at: scrollY }, "", location.pathname);
     input.value = "";
+    began = null;
     filter();
   }
 
@@ -272,8 +277,11 @@
   new ResizeObserver(measure).observe(form);
   input.value = new URLSearchParams(location.search).get("type") ?? ""; // as the search hands it over
   input.addEventListener("input", () => {
+    const at = began ?? scrollY;
+    began = input.value.trim() ? at : null;
     filter();
-    lead();
+    if (began === null) scrollTo({ top: at, behavior: "instant" });
+    else lead();
   });
   filter();
 })();

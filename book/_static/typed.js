@@ -126,6 +126,7 @@
       }
       const left = rows.filter(({ row }) => !row.hidden).length;
       said.textContent = input.value.trim() ? WORDS.rows(left, rows.length) : "";
+      page.style.minHeight = typed ? "100vh" : ""; // the box stays where it is, however little is left
       ways.hidden = left > 0;
     }
 

@@ -25,6 +25,7 @@ VERDICTS = {
 }
 """How a printed report begins, and the token of that line, a class of the page (book.css)."""
 _COLUMN = re.compile(r" {2}\w+ {2,}|\w+ {2,}| +")
+_FINDING = re.compile(r"(?:wrong|note ) {2}[\w-]+")
 _TYPED = re.compile(r"(?:>>>|\.\.\.) ( *)\S")
 _FITS = 32  # letters that stand side by side on the narrowest phone
 
@@ -44,7 +45,7 @@ def judged(tokens: Iterable[tuple[_TokenType, str]]) -> Iterator[tuple[_TokenTyp
 
 
 def hung(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:
-    r"""Return lines of HTML in which those of a report say where they go on when they break.
+    r"""Return lines of HTML in which those of a report or finding say where they go on when broken.
 
     Long lines that are typed do so too: further in than they begin.
 
@@ -59,8 +60,9 @@ def hung(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:
     """
     report = False
     for is_line, line in lines:
-        report = 'class="go go-' in line or (report and 'class="go"' in line)
         text = html.unescape(re.sub(r"<[^>]+>", "", line)).rstrip()
+        printed = 'class="go"' in line
+        report = 'class="go go-' in line or (printed and (report or bool(_FINDING.match(text))))
         column, typed = _COLUMN.match(text), _TYPED.match(text)
         if report and column:
             line = line.replace('class="go"', f'class="go" style="--in: {column.end()}"', 1)

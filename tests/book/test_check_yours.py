@@ -131,7 +131,7 @@ def test_the_choices_lead_to_the_sections_of_the_page():
     )
     headings = re.findall(r"^## (.+)$", PAGE, re.MULTILINE)
     slugs = {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
-    assert set(chosen) <= slugs and len(set(chosen)) == 8
+    assert set(chosen) <= slugs and len(set(chosen)) == 7
 
 
 def test_reports_of_the_page_are_what_the_command_prints(folder, capsys):

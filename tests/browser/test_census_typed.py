@@ -266,8 +266,10 @@ def test_under_the_box_stands_the_heading_of_the_list_alone(typed):
 
 def test_a_part_is_a_place_from_which_back_leads_to_the_picture(typed):
     page, back = typed.page, typed.page.get_by_role("link", name="Back to the picture")
-    typed("llama")
+    typed("")
     assert not back.is_visible()
+    typed("llama")
+    assert back.is_visible()
     page.locator(".census-picture").scroll_into_view_if_needed()
     for part in ("half", "scaled"):
         page.locator(f".census-pieces a[data-said={part}]").click()
@@ -389,6 +391,34 @@ def test_it_is_said_when_nothing_matches_and_what_to_do(typed, text):
     link = typed.page.locator(".census-form [role=status] a")
     assert link.get_attribute("href") == "your_model.html"
     assert typed("")[0] and not link.is_visible()
+
+
+def test_an_emptied_box_leads_back_to_where_typing_began(typed):
+    page = typed.page
+    typed("")
+    page.evaluate("scrollTo(0, 240)")
+    for text in ("l", "lla", "llama"):
+        typed(text)
+        assert page.evaluate("scrollY") > 600, "to what is left"
+    typed("")
+    assert page.evaluate("scrollY") == 240
+    page.evaluate("scrollTo(0, 300)")
+    page.locator(".census-bar li a[data-said=half]").click()
+    typed("")
+    assert page.evaluate("scrollY") == 300 and len(page.evaluate(SHOWN)) == ALL
+
+
+def test_where_nothing_is_found_no_heading_is_left_and_the_box_stays_where_it_is(typed):
+    page = typed.page
+    typed("llama")
+    box, heading = page.locator(".census-form"), page.locator("#the-table > h2")
+    at = box.bounding_box()["y"]
+    assert heading.evaluate("(node) => !node.hidden")
+    typed("llama zzz")
+    assert heading.evaluate("(node) => node.hidden") and not page.locator("h3:visible").count()
+    assert box.bounding_box()["y"] == at
+    typed("")
+    assert heading.is_visible()
 
 
 @pytest.mark.parametrize("text", ["z" * 200, f"zz {'llama ' * 30}"])

@@ -75,6 +75,15 @@ def test_codes_are_filtered_by_what_is_typed(page):
     expect(rows).to_have_count(len(CODES))
 
 
+def test_the_box_stays_where_it_is_however_little_is_left(page):
+    box = page.get_by_role("searchbox", name="Filter these codes")
+    box.evaluate("(box) => scrollTo(0, box.getBoundingClientRect().top + scrollY - 100)")
+    at = box.bounding_box()["y"]
+    for typed in ("off-by-one", "zweihundert", "cache", "zz"):
+        box.fill(typed)
+        assert box.bounding_box()["y"] == at, typed
+
+
 def test_the_frame_of_the_row_that_an_address_names_is_whole(page):
     """The box around the table clips what stands out of it."""
     page.evaluate("document.querySelectorAll('#every-code tbody tr')[40].id = 'codes-this'")

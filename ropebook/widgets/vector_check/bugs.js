@@ -4,6 +4,9 @@ import { TAU, cross, dot, inverseFrequencies, rotate } from "../kit/math.js";
 const LAYOUTS = ["half", "interleaved"];
 // How far bfloat16 or two digits move a right number below 10.
 export const COARSE = 0.06;
+// How far float32 may be off, and from which digit on that is asked of a right number: four decimals.
+const EXACT = 1e-4;
+const FINE = 6e-5;
 // A factor as near to 1 as this is none.
 const SAME = 2e-3;
 
@@ -32,6 +35,14 @@ export function rightAt(x, position, base, layout) {
   return turnedBy(x, layout, angles);
 }
 
+// The widths of the parts of a vector of `count` numbers in which pairs lie, by what was found.
+export function widthsOf(found, count) {
+  const amount = found?.amount;
+  if (found?.code === "trailing-dimensions") return [count - amount, amount];
+  const part = found?.code === "width-not-as-expected" && found.layout;
+  return part ? [amount, count - amount] : [count];
+}
+
 // All that is known, [code, layout, values, amount]: "right" and the codes of `ropelib.diagnosis`.
 export function candidates(x, position, base) {
   const layouts = LAYOUTS.flatMap((layout) => made(x, position, base, layout));
@@ -55,8 +66,21 @@ function made(x, position, base, layout) {
   const [even, odd] = [0, 1].map((part) => seats.filter((place) => place % 2 === part));
   const order = layout === "half" ? seats.map((k) => (k >> 1) + (k % 2) * (width / 2)) : [...even, ...odd];
   const part = (count) => {
-    const fewer = inverseFrequencies(count, base).map((frequency) => position * frequency);
-    return ["width-not-as-expected", layout, turnedBy(x, layout, fewer, count), count];
+    const [first, last] = [x.slice(0, count), x.slice(-count)].map((some) => rightAt(some, position, base, layout));
+    return [
+      ["width-not-as-expected", layout, [...first, ...x.slice(count)], count],
+      ["trailing-dimensions", layout, [...x.slice(0, -count), ...last], count],
+    ];
+  };
+  const lines = (write) => remade(x, layout, ([a, b], i) => write(a, b, c[i], s[i]));
+  const resting = (turning) => spun(angles.map((angle, i) => (i < turning ? angle : 0)));
+  // Slow pairs that rest are p-RoPE in halves; in neighbors, the end of a vector.
+  const rest = {
+    interleaved: [["last-pair-not-rotated", layout, resting(3)]],
+    half: [
+      ...[2, 3].map((turning) => ["slow-pairs-stand-still", layout, resting(turning), turning]),
+      ["base-beyond-sense", layout, resting(1), base ** width],
+    ],
   };
   return [
     ["right", layout, right],
@@ -66,25 +90,23 @@ function made(x, position, base, layout) {
     ["exponents-from-one", layout, counted(1)],
     ["exponents-from-a-half", layout, counted(0.5)],
     ["angles-in-degrees", layout, spun(angles.map((angle) => (angle * TAU) / 360))],
-    ["last-pair-not-rotated", layout, spun([...angles.slice(0, -1), 0])],
+    ["slowest-pairs-first", layout, spun([...inverse].reverse().map((frequency) => position * frequency))],
+    ...rest[layout],
     [
       `${other}-angles-on-${layout}-pairs`,
       layout,
       remade(x, layout, (pair, _, places) => places.map((place, k) => rotate(pair, strange(place))[k])),
     ],
-    ["minus-sign-missing", layout, remade(x, layout, ([a, b], i) => [a * c[i] + b * s[i], b * c[i] + a * s[i]])],
-    ["sin-and-cos-swapped", layout, remade(x, layout, ([a, b], i) => [a * s[i] - b * c[i], b * s[i] + a * c[i]])],
-    ["sine-is-zero", layout, remade(x, layout, ([a, b], i) => [a * c[i], b * c[i]])],
-    [
-      "pair-overwritten",
-      layout,
-      remade(x, layout, ([a, b], i) => {
-        const first = a * c[i] - b * s[i];
-        return [first, b * c[i] + first * s[i]];
-      }),
-    ],
+    ["minus-sign-missing", layout, lines((a, b, c, s) => [a * c + b * s, b * c + a * s])],
+    ["minus-sign-missing", layout, lines((a, b, c, s) => [a * c - b * s, b * c - a * s])],
+    ["sin-and-cos-swapped", layout, lines((a, b, c, s) => [a * s - b * c, b * s + a * c])],
+    ["sin-and-cos-swapped", layout, lines((a, b, c, s) => [a * s - b * c, b * c + a * s])],
+    ["sin-and-cos-swapped", layout, lines((a, b, c, s) => [a * c - b * s, b * s + a * c])],
+    ["sine-is-zero", layout, lines((a, b, c) => [a * c, b * c])],
+    ["pair-overwritten", layout, lines((a, b, c, s) => [a * c - b * s, b * c + (a * c - b * s) * s])],
+    ["pair-overwritten", layout, lines((a, b, c, s) => [a * c - (b * c + a * s) * s, b * c + a * s])],
     ["output-permuted", layout, order.map((place) => right[place])],
-    ...[4, 6].map(part),
+    ...[4, 6].flatMap(part),
   ];
 }
 
@@ -96,92 +118,108 @@ export function wrapped(angle) {
   return angle - TAU * Math.round(angle / TAU);
 }
 
-// For each pair of a layout: by which angle it has turned, how many times as long it is now, by which
-// angle it should have turned, and whether both numbers are what they should be. Where only the first
-// `part` numbers turn, these are its pairs and then those of the rest, of which none is as it should be.
-export function measured(x, y, position, base, layout, tolerance, part = x.length) {
-  const rest = x.length - part;
-  const right = [...rightAt(x.slice(0, part), position, base, layout), ...Array(rest).fill(NaN)];
-  const angles = [
-    ...inverseFrequencies(part, base).map((frequency) => position * frequency),
-    ...Array(rest / 2).fill(NaN),
-  ];
-  return angles.map((angle, pair) => {
-    const beyond = pair - part / 2;
-    const places =
-      beyond < 0 ? placesOf(layout, pair, part) : placesOf(layout, beyond, rest).map((place) => part + place);
-    const [before, after, should] = [x, y, right].map((all) => places.map((place) => all[place]));
-    return {
-      ...{ places, before, after, should, wanted: wrapped(angle) },
-      turned: Math.hypot(...after) > tolerance ? Math.atan2(cross(before, after), dot(before, after)) : NaN,
-      length: Math.hypot(...after) / Math.hypot(...before),
-      fits: near(after, should, tolerance),
-    };
+// For each pair of a layout, within each of the parts of these widths: by which angle it has turned and
+// how many times as long it is now; the same as it should be; and whether both numbers are those. Where
+// nothing should be there, `should` holds NaN.
+export function measured(x, y, should, layout, tolerance, widths = [x.length]) {
+  let start = 0;
+  return widths.flatMap((width) => {
+    const from = start;
+    start += width;
+    return Array.from({ length: width / 2 }, (_, pair) => {
+      const places = placesOf(layout, pair, width).map((place) => from + place);
+      const [before, after, right] = [x, y, should].map((all) => places.map((place) => all[place]));
+      const turn = (to) => Math.atan2(cross(before, to), dot(before, to));
+      const longer = (to) => Math.hypot(...to) / Math.hypot(...before);
+      return {
+        ...{ places, before, after, should: right, wanted: turn(right), length: longer(after), lasting: longer(right) },
+        turned: Math.hypot(...after) > tolerance ? turn(after) : NaN,
+        fits: near(after, right, tolerance),
+      };
+    });
   });
 }
 
-// { code, layout, amount, alike }: what made y of x; the layout is null where none shows, and `alike` a
-// base that would make the same of it. Without a bug that is known, the code is "coarse" near the
-// right numbers, and "clockwise" near those, by the amount that one is off; else "none", and the layout
-// the one in which lengths are better kept.
-export function judge(x, y, position, base, tolerance) {
-  // Fewer frequencies are those of a larger base as far as they reach, and the rest hardly turns.
-  const told = (code, layout, _, amount = null) => {
-    const larger = code === "width-not-as-expected" && amount > 2 ? base ** (x.length / amount) : null;
-    const alike = larger && near(y, rightAt(x, position, larger, layout), tolerance) ? larger : null;
-    return { code, layout, amount, alike };
+// { code, layout, amount, values, alike, over }: what made y of x, and the values that it makes; the
+// layout is null where none shows, `alike` a base and `over` a number by which exponents are divided, in
+// place of as many as x has, that would make the same of it. Without a bug that is known, the code is
+// "coarse" near the right numbers, and "clockwise" near those, by the amount that one is off; else
+// "none", and the layout the one in which lengths are better kept. `open`: by how much the last digit of
+// each number leaves it open.
+export function judge(x, y, position, base, tolerance, open = Array(x.length).fill(1)) {
+  const verdict = (code, layout, values = null, amount = null, more = {}) => {
+    return { code, layout, amount, values, alike: null, over: null, ...more };
   };
-  const known = candidates(x, position, base).find(([, , values]) => near(y, values, tolerance));
-  if (known) return told(...known);
+  const fits = (values) => near(y, values, tolerance);
+  const known = candidates(x, position, base).find(([, , values]) => fits(values));
+  if (known) {
+    const [code, layout, values, amount] = known;
+    const off = y.map((value, i) => Math.abs(value - values[i]));
+    if (code === "right" && off.some((by, i) => by > EXACT && open[i] < FINE)) {
+      return verdict("coarse", layout, values, Math.max(...off));
+    }
+    const part = code === "width-not-as-expected";
+    // Fewer frequencies are those of a larger base as far as they reach, and the rest hardly turns.
+    const larger = part && layout ? base ** (x.length / amount) : null;
+    const alike = larger && fits(rightAt(x, position, larger, layout)) ? larger : null;
+    const over = (part && !layout) || code === "base-beyond-sense" ? 1 : null;
+    return verdict(code, layout, values, amount, { alike, over });
+  }
   const seen = LAYOUTS.map((layout) => ({
     layout,
     right: (at, of = base) => rightAt(x, at, of, layout),
-    pairs: measured(x, y, position, base, layout, tolerance),
+    pairs: measured(x, y, x, layout, tolerance),
   }));
   for (const find of [otherFactor, otherBase, otherPosition]) {
     for (const { layout, ...rest } of seen) {
-      const found = find({ x, y, position, base, ...rest, fits: (values) => near(y, values, tolerance) });
-      if (found) return { ...found, layout, alike: null };
+      const found = find({ x, y, position, base, ...rest, fits });
+      if (found) return verdict(found.code, layout, found.values, found.amount, { over: found.over ?? null });
     }
   }
   for (const { layout, right } of seen) {
     for (const [code, at] of Object.entries({ coarse: position, clockwise: -position })) {
       const values = right(at);
       const amount = Math.max(...y.map((value, i) => Math.abs(value - values[i])));
-      if (amount <= COARSE) return { code, layout, amount, alike: null };
+      if (amount <= COARSE) return verdict(code, layout, values, amount);
     }
   }
   const unkept = ({ pairs }) => pairs.reduce((sum, { length }) => sum + Math.abs(length - 1), 0);
   const [half, interleaved] = seen.map(unkept);
-  return { code: "none", layout: interleaved < half * (1 - 1e-9) ? "interleaved" : "half", amount: null, alike: null };
+  return verdict("none", interleaved < half * (1 - 1e-9) ? "interleaved" : "half");
 }
 
 // Every pair is longer or shorter by one factor.
 function otherFactor({ x, y, position, right, fits }) {
   const amount = Math.hypot(...y) / Math.hypot(...x);
   if (amount < 0.25 || amount > 4 || Math.abs(amount - 1) < SAME) return null;
-  if (!fits(right(position).map((value) => amount * value))) return null;
-  const ofScores = Math.abs(amount - x.length ** -0.5) < 1e-3;
-  return { code: ofScores ? "norm-not-kept" : "attention-factor", amount };
+  const values = right(position).map((value) => amount * value);
+  if (!fits(values)) return null;
+  const ofScores = [0.25, 0.5].some((power) => Math.abs(amount - x.length ** -power) < 1e-3);
+  return { code: ofScores ? "norm-not-kept" : "attention-factor", amount, values };
 }
 
 // The roundest base that fits; the second pair tells it, and may have turned more than once.
-function otherBase({ x, position, pairs, right, fits }) {
+function otherBase({ x, base, position, pairs, right, fits }) {
   // All pairs at one frequency are base 1, and rounded angles may be a little beyond.
   for (let angle = pairs[1].turned; angle < position + 1e-3; angle += TAU) {
     if (!(angle > 0)) continue;
-    const base = (position / angle) ** (x.length / 2);
+    const exact = (position / angle) ** (x.length / 2);
     const amount = [1, 2, 3, 6]
-      .map((digits) => Number(base.toPrecision(digits)))
-      .find((of) => fits(right(position, of)));
-    if (amount) return { code: codeOfBase(amount), amount };
+      .map((digits) => Number(exact.toPrecision(digits)))
+      // Of as many as six digits and so near, it is rounding.
+      .find((of, i) => fits(right(position, of)) && (i < 3 || Math.abs(of / base - 1) > 5e-3));
+    if (!amount) continue;
+    const over = 2 * Math.round((x.length * Math.log(base)) / Math.log(amount) / 2);
+    const alike = amount > 1.1 && over > 0 && over <= 512 && over !== x.length;
+    const same = alike && fits(right(position, base ** (x.length / over)));
+    return { code: codeOfBase(amount), amount, values: right(position, amount), over: same ? over : null };
   }
   return null;
 }
 
-// Nobody takes a base near 1: exponents are too small there.
+// Nobody takes a base near 1, or beyond all: of exponents too small, or too large.
 function codeOfBase(base) {
-  if (base < 1.5) return "base-beyond-sense";
+  if (base < 1.5 || base > 1e15) return "base-beyond-sense";
   return base < 3 ? "exponents-not-as-expected" : "base-not-as-expected";
 }
 
@@ -189,9 +227,11 @@ function codeOfBase(base) {
 function otherPosition({ x, base, position, pairs, right, fits }) {
   const inverse = inverseFrequencies(x.length, base);
   const found = inverse.reduceRight((at, of, i) => at + wrapped(pairs[i].turned - at * of) / of, 0);
-  const at = Math.abs(found - Math.round(found)) < 0.01 ? Math.round(found) : found;
-  if (!(at > 0) || !fits(right(at))) return null;
-  if (Number.isInteger(at)) return { code: "positions-shifted", amount: at };
-  if (at > position) return { code: "frequencies-multiplied", amount: at / position };
-  return { code: "linearly-scaled", amount: position / at };
+  const whole = Math.round(found);
+  const at = whole > 0 && Math.abs(found - whole) < 0.01 && fits(right(whole)) ? whole : found;
+  const values = right(at);
+  if (!(at > 0) || Math.abs(at / position - 1) < SAME || !fits(values)) return null;
+  if (Number.isInteger(at)) return { code: "positions-shifted", amount: at, values };
+  if (at > position) return { code: "frequencies-multiplied", amount: at / position, values };
+  return { code: "linearly-scaled", amount: position / at, values };
 }

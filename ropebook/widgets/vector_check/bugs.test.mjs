@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { candidates, judge, measured, near, placesOf, rightAt, wrapped } from "./bugs.js";
+import { candidates, judge, measured, near, placesOf, rightAt, widthsOf, wrapped } from "./bugs.js";
 
 const X = [3, 5, 7, -1, -4, 6, -2, 9];
 const judged = (y, position = 5) => judge(X, y, position, 1e4, 0.005);
@@ -18,8 +18,8 @@ test("a right turn keeps pairs as long, and turns the first by the position itse
   const [c, s] = [Math.cos(5), Math.sin(5)];
   const y = rightAt(X, 5, 1e4, "half");
   close([y[0], y[4]], [3 * c + 4 * s, 3 * s - 4 * c]);
-  for (const { turned, wanted, length, fits } of measured(X, y, 5, 1e4, "half", 0.005)) {
-    close([turned, length], [wanted, 1]);
+  for (const { turned, wanted, length, lasting, fits } of measured(X, y, y, "half", 0.005)) {
+    close([turned, length, lasting], [wanted, 1, 1]);
     assert.ok(fits);
   }
   close([wrapped(5), wrapped(-5), wrapped(1)], [5 - 2 * Math.PI, 2 * Math.PI - 5, 1]);
@@ -47,8 +47,9 @@ test("every bug is told by what it makes, rounded to three digits", () => {
         values.map((value) => Number(value.toPrecision(3))),
         position,
       );
-      const { alike, ...rest } = found;
-      if (Math.max(...values.map(Math.abs)) < 10) assert.deepEqual(rest, { code, layout, amount });
+      if (Math.max(...values.map(Math.abs)) >= 10) continue;
+      assert.deepEqual([found.code, found.layout, found.amount], [code, layout, amount]);
+      close(found.values, values);
     }
   }
 });
@@ -99,8 +100,9 @@ test("a base that looks like a part that turns is told", () => {
 
 test("what no bug makes is told as that, in the pairs that keep their lengths", () => {
   assert.deepEqual(judged([1, 1, 1, 1, 1, 1, 1, 1]).code, "none");
-  const turned = measured(X, X, 5, 1e4, "interleaved", 0.005).map(({ before: [a, b] }) => [-b, a]);
-  assert.deepEqual(judged(turned.flat()), { code: "none", layout: "interleaved", amount: null, alike: null });
+  const turned = measured(X, X, X, "interleaved", 0.005).map(({ before: [a, b] }) => [-b, a]);
+  const nothing = { amount: null, values: null, alike: null, over: null };
+  assert.deepEqual(judged(turned.flat()), { code: "none", layout: "interleaved", ...nothing });
   assert.equal(judged(Array(8).fill(0)).code, "none");
 });
 
@@ -112,7 +114,8 @@ test("where a part turns, its pairs are measured, and those of the rest are not 
     const [, , y] = candidates(X, 5, 1e4).find(
       ([code, pairs, , n]) => code.startsWith("w") && pairs === layout && n === 4,
     );
-    const pairs = measured(X, y, 5, 1e4, layout, 0.005, 4);
+    const should = [...rightAt(X.slice(0, 4), 5, 1e4, layout), ...Array(4).fill(NaN)];
+    const pairs = measured(X, y, should, layout, 0.005, [4, 4]);
     assert.deepEqual(
       pairs.map((pair) => String(pair.places)),
       places,
@@ -127,7 +130,51 @@ test("where a part turns, its pairs are measured, and those of the rest are not 
       [false, false, true, true],
     );
   }
-  assert.equal(measured(X, X, 5, 1e4, "half", 0.005, 6).length, 4);
+  assert.equal(measured(X, X, X, "half", 0.005, [6, 2]).length, 4);
+  assert.deepEqual(measured(X, X, X, "half", 0.005, [2, 6])[1].places, [2, 5]);
+});
+
+test("pairs lie in parts where only a part turns", () => {
+  const widths = (code, amount, layout = "half") => widthsOf({ code, layout, amount }, 8);
+  assert.deepEqual(widths("width-not-as-expected", 6), [6, 2]);
+  assert.deepEqual(widths("width-not-as-expected", 2, null), [8]);
+  assert.deepEqual(widths("trailing-dimensions", 6), [2, 6]);
+  assert.deepEqual([widths("right", null), widthsOf(null, 8)], [[8], [8]]);
+});
+
+test("a verdict brings the values that it names, which a note says are right where they are meant", () => {
+  for (const layout of ["half", "interleaved"]) {
+    const scaled = rightAt(X, 1.25, 1e4, layout);
+    const longer = rightAt(X, 5, 1e4, layout).map((value) => 1.25 * value);
+    for (const y of [scaled, longer, of("clockwise", layout), of("trailing-dimensions", layout)]) {
+      const { values, ...found } = judged(y);
+      close(values, y);
+      assert.ok(measured(X, y, values, layout, 0.005, widthsOf(found, 8)).every(({ fits }) => fits));
+    }
+  }
+});
+
+test("from four decimals on a right number is no farther off than float32", () => {
+  const right = rightAt(X, 5, 1e4, "half");
+  const code = (by, open) => judge(X, [right[0] + by, ...right.slice(1)], 5, 1e4, 0.005, Array(8).fill(open)).code;
+  assert.deepEqual([code(2e-4, 5e-5), code(2e-4, 5e-4), code(5e-5, 5e-5)], ["coarse", "right", "right"]);
+});
+
+test("exponents over another width are told beside the base, and without any", () => {
+  for (const over of [12, 32, 64, 128]) assert.equal(judged(rightAt(X, 5, 1e4 ** (8 / over), "half")).over, over);
+  for (const base of [500, 500_000, 1_000_000]) assert.equal(judged(rightAt(X, 5, base, "half")).over, null);
+  assert.deepEqual(
+    [judged(rightAt(X, 5, 1e32, "half")).code, judged(rightAt(X, 5, 1e32, "half")).over],
+    ["base-beyond-sense", 1],
+  );
+  assert.equal(judged(rightAt(X, 5, 1e32, "interleaved")).over, 1);
+});
+
+test("a whole position is taken only where it fits, and never 0", () => {
+  const found = (factor, position) => judged(rightAt(X, position * factor, 1e4, "half"), position);
+  assert.equal(found(Math.PI, 7).code, "frequencies-multiplied");
+  assert.equal(found(1 / 512, 3).code, "linearly-scaled");
+  assert.equal(found(0.999, 5).code, "coarse");
 });
 
 test("clockwise in few digits is clockwise, by the amount that one is off", () => {

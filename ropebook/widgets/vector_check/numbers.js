@@ -1,4 +1,5 @@
 // The numbers in what a reader pastes, however it was printed.
+import { clamp } from "../kit/math.js";
 
 const MOST = 2000;
 // What is printed around numbers, in the order in which it is taken away. Python has the same list.
@@ -23,7 +24,7 @@ const AROUND = [
 const COUNTED = /(?:^|\n)[ \t]*\[[0-9]+\](?=[ \t]+[-+.0-9])/g;
 const APART = /[\s,;()[\]{}"']+/;
 // C's 1.0f and Rust's 1f32 as well
-const NUMBER = /^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?(?:f(?:32|64)?)?$/i;
+const NUMBER = /^[+-]?(?:[0-9]+\.?([0-9]*)|\.([0-9]+))(?:e([+-]?[0-9]+))?(?:f(?:32|64)?)?$/i;
 const ENDLESS = /^[+-]?(?:nan|inf|infinity)$/i;
 
 // Every second part, where those between count from 0 or 1, as a table's first column does.
@@ -32,8 +33,15 @@ function uncounted(parts, count) {
   return counts && parts.length === 2 * count ? parts.filter((_, i) => i % 2) : parts;
 }
 
-// { numbers, counted } or { problem: { code, found } }: what was found in place of `count` numbers, and
-// whether others that count them were left out, which is a guess.
+// By how much the last digit of a number leaves it open.
+function openBy(part) {
+  const [, decimals = "", alone = "", exponent = "0"] = NUMBER.exec(part);
+  return 0.5 * 10 ** clamp(Number(exponent) - (decimals || alone).length, -20, 20);
+}
+
+// { numbers, open, counted } or { problem: { code, found } }: what was found in place of `count` numbers,
+// by how much the last digit of each leaves it open, and whether others that count them were left out,
+// which is a guess.
 export function readNumbers(text, count) {
   const wrong = (code, found) => ({ problem: { code, found } });
   if (text.length > MOST) return wrong("long", text.length);
@@ -48,7 +56,10 @@ export function readNumbers(text, count) {
     if (!Number.isFinite(Number.parseFloat(part))) return wrong("endless", part);
   }
   if (parts.length !== count) return wrong("count", parts.length);
-  return { numbers: parts.map(Number.parseFloat), counted: found !== bare || parts !== all };
+  return {
+    ...{ numbers: parts.map(Number.parseFloat), open: parts.map(openBy) },
+    counted: found !== bare || parts !== all,
+  };
 }
 
 // As most programs print them: four decimals, and no zero with a minus.

@@ -3,7 +3,10 @@ import test from "node:test";
 
 import { printed, readNumbers } from "./numbers.js";
 
-const read = (text) => readNumbers(text, 3);
+const read = (text) => {
+  const { open, ...told } = readNumbers(text, 3);
+  return told;
+};
 
 test("numbers are read however they are printed", () => {
   for (const text of [
@@ -78,6 +81,12 @@ test("what is no such list is named by its first fault", () => {
     assert.deepEqual(read(text), { problem: { code, found } }, text);
   }
   assert.deepEqual(read("1".repeat(2001)), { problem: { code: "long", found: 2001 } });
+});
+
+test("how far the last digit leaves a number open is told", () => {
+  const { open } = readNumbers("1, -2.50, .125e2 3.E-1f 0e400 1e-999999999999", 6);
+  const powers = open.map((by) => Math.round(Math.log10(2 * by)));
+  assert.deepEqual(powers, [0, -2, -1, -1, 20, -20]);
 });
 
 test("numbers are printed with four decimals, and read again", () => {

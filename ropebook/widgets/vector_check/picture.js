@@ -1,12 +1,14 @@
 // Four pairs as four planes: where each was, where it should be, and where it is.
 import { setAttributes, svg } from "../kit/dom.js";
-import { label, layer, path, vector } from "../kit/layer.js";
-import { formatAngle, formatNumber } from "../kit/text.js";
+import { disc, label, layer, path, vector } from "../kit/layer.js";
+import { fill, formatAngle, formatNumber } from "../kit/text.js";
 
 const LEFT = 50;
 const LINE = 19;
 // How far a pair that has grown is drawn, in lengths of its own.
 const FAR = 1.12;
+// Two by two where four would be small.
+const NARROW = 480;
 
 function circle([x, y], r) {
   return ["circle", { class: "rope-circle", cx: x, cy: y, r }];
@@ -16,30 +18,53 @@ function reported(name, value) {
   return { "data-report": name, "data-value": value };
 }
 
+// Decimals of angles, and of lengths, that tell what should be from what is.
+export function decimals({ turned, wanted, length, lasting, fits }) {
+  const found = [0, 1, 2, 3].find(
+    (more) =>
+      formatAngle(turned, 1 + more) !== formatAngle(wanted, 1 + more) ||
+      formatNumber(length, 2 + more) !== formatNumber(lasting, 2 + more),
+  );
+  const more = (!fits && found) || 0;
+  return [1 + more, 2 + more];
+}
+
+// A disc with a tick, or with an exclamation mark; of nothing, none.
+function sealed(kind, x, y) {
+  const sign = { fits: `M${x - 3.5} ${y}l2.5 3l4.5 -6`, off: `M${x} ${y - 4}v4.5m0 3.2v.3` }[kind] ?? "";
+  return [disc(`rope-vector-${kind}`, [x, y], kind ? 7.5 : 0), path("rope-vector-sign", sign)];
+}
+
 export function pairsPicture(words) {
   const picture = svg("svg", { role: "img", "aria-label": words.picture });
   const paint = layer(picture);
 
   // `pairs` as measured, and whether anything came back that could be.
   function draw(pairs, readable, width) {
-    const cell = (width - LEFT) / pairs.length;
+    const columns = width < NARROW ? 2 : pairs.length;
+    const cell = (width - LEFT) / columns;
     const radius = Math.min((cell / 2 - 4) / FAR, 66);
-    const middle = 2 * LINE + FAR * radius;
+    const middle = 2 * LINE + 4 + FAR * radius;
     const row = (i) => middle + FAR * radius + 16 + i * LINE;
-    const height = row(2) + 8;
+    const high = row(2) + 8;
+    const height = high * Math.ceil(pairs.length / columns);
     setAttributes(picture, { viewBox: `0 0 ${width} ${height}`, height });
-    const rows = [words.rows.pair, words.rows.places].map((text, i) => label("", 0, 12 + i * LINE, text));
-    const names = [words.rows.turned, words.rows.wanted, words.rows.length];
-    paint([
-      ...rows,
-      ...names.map((text, i) => label(i ? "" : "rope-vector-yours", 0, row(i), text)),
-      ...pairs.map((pair, i) => ["g", {}, plane(pair, i, readable, LEFT + (i + 0.5) * cell, middle, radius, row)]),
-    ]);
+    const { places, turned, wanted, length } = words.rows;
+    const names = [
+      label("", 0, 14 + LINE, places),
+      ...[turned, wanted, length].map((text, i) => label(i ? "" : "rope-vector-yours", 0, row(i), text)),
+    ];
+    const at = (pair, i) => {
+      const transform = `translate(0 ${high * Math.floor(i / columns)})`;
+      const shapes = plane(words, pair, i, readable, LEFT + ((i % columns) + 0.5) * cell, middle, radius, row);
+      return ["g", { transform }, [...(i % columns ? [] : names), ...shapes]];
+    };
+    paint(pairs.map(at));
   }
   return { node: picture, draw };
 }
 
-function plane({ before, after, should, ...pair }, i, readable, x, y, radius, row) {
+function plane(words, { before, after, should, ...pair }, i, readable, x, y, radius, row) {
   const unit = radius / Math.hypot(...before);
   const at = (point, most = Infinity) => {
     const scale = Math.min(unit, (most * radius) / Math.hypot(...point)) || 0;
@@ -47,21 +72,24 @@ function plane({ before, after, should, ...pair }, i, readable, x, y, radius, ro
   };
   const origin = [x, y];
   const end = at(should);
-  const mark = !readable ? "" : pair.fits ? " ✓" : " ✗";
+  const kind = readable ? (pair.fits ? "fits" : "off") : "";
   const number = (name, k, value, text, tone = "") => {
     const shown = readable || name === "wanted";
     return label(tone, x, row(k), shown ? text : "–", "middle", reported(name, shown ? value : NaN));
   };
+  const [ofAngle, ofLength] = decimals(pair);
+  const title = fill(words.rows.pair, { pair: i });
   return [
-    label(readable ? (pair.fits ? "rope-vector-fits" : "rope-vector-off") : "", x, 12, `${i}${mark}`, "middle"),
-    label("", x, 12 + LINE, pair.places.join(", "), "middle"),
+    ...sealed(kind, x - 32, 9),
+    label(kind && `rope-vector-${kind}`, x, 14, title, "middle", { "data-mark": kind }),
+    label("", x, 14 + LINE, pair.places.join(", "), "middle"),
     circle(origin, radius),
     path("rope-vector-right", Number.isNaN(pair.wanted) ? "" : `M${x} ${y}L${end[0]} ${end[1]}`),
     vector("rope-vector-x", origin, at(before)),
     vector("rope-vector-yours", origin, readable ? at(after, FAR) : origin),
-    number("turned", 0, pair.turned, formatAngle(pair.turned), "rope-vector-yours"),
-    number("wanted", 1, pair.wanted, formatAngle(pair.wanted)),
-    number("length", 2, pair.length, pair.length < 1000 ? `${formatNumber(pair.length)} ×` : "> 999 ×"),
+    number("turned", 0, pair.turned, formatAngle(pair.turned, ofAngle), "rope-vector-yours"),
+    number("wanted", 1, pair.wanted, formatAngle(pair.wanted, ofAngle)),
+    number("length", 2, pair.length, pair.length < 1000 ? formatNumber(pair.length, ofLength) : "> 999"),
   ];
 }
 

@@ -3,24 +3,50 @@ import test from "node:test";
 
 import { fakePage } from "../kit/fake_page.mjs";
 import { candidates, measured, rightAt } from "./bugs.js";
-import { pairsPicture } from "./picture.js";
+import { decimals, pairsPicture } from "./picture.js";
 import { WORDS } from "./widget.js";
 
 fakePage();
 const X = [3, 5, 7, -1, -4, 6, -2, 9];
 const drawn = (y, readable = true) => {
   const picture = pairsPicture(WORDS.en);
-  picture.draw(measured(X, y, 5, 1e4, "half", 0.005), readable, 450);
+  picture.draw(measured(X, y, rightAt(X, 5, 1e4, "half"), "half", 0.005), readable, 450);
   const all = picture.node.all();
   return { all, named: (name) => all.filter(({ attributes }) => attributes["data-report"] === name) };
 };
 
 test("each pair is told right or wrong, by a mark", () => {
-  const marks = (y) => drawn(y).all.filter(({ tag, textContent }) => tag === "text" && /^\d [✓✗]$/.test(textContent));
-  const told = (y) => marks(y).map(({ textContent }) => textContent);
-  assert.deepEqual(told(rightAt(X, 5, 1e4, "half")), ["0 ✓", "1 ✓", "2 ✓", "3 ✓"]);
-  const [, , values] = candidates(X, 5, 1e4).find(([code]) => code === "last-pair-not-rotated");
-  assert.deepEqual(told(values), ["0 ✓", "1 ✓", "2 ✓", "3 ✗"]);
+  const marks = (...given) => drawn(...given).all.filter(({ attributes }) => "data-mark" in attributes);
+  const told = (...given) =>
+    marks(...given).map(({ attributes, textContent }) => [textContent, attributes["data-mark"]]);
+  const pairs = (...kinds) => kinds.map((kind, i) => [`pair ${i}`, kind]);
+  assert.deepEqual(told(rightAt(X, 5, 1e4, "half")), pairs("fits", "fits", "fits", "fits"));
+  const [, , values] = candidates(X, 5, 1e4).find(([code, , , n]) => code === "slow-pairs-stand-still" && n === 3);
+  assert.deepEqual(told(values), pairs("fits", "fits", "fits", "off"));
+  assert.deepEqual(told(values, false), pairs("", "", "", ""));
+});
+
+test("what is wrong shows in its numbers, by as many decimals as that takes", () => {
+  const late = measured(X, rightAt(X, 4, 1e4, "half"), rightAt(X, 3, 1e4, "half"), "half", 0.005);
+  assert.deepEqual(late.map(decimals), [
+    [1, 2],
+    [1, 2],
+    [1, 2],
+    [2, 3],
+  ]);
+  const same = measured(X, rightAt(X, 3, 1e4, "half"), rightAt(X, 3, 1e4, "half"), "half", 0.005);
+  assert.deepEqual(same.map(decimals), Array(4).fill([1, 2]));
+});
+
+test("four stand in a row where there is room, and else two by two", () => {
+  const corners = (width) => {
+    const picture = pairsPicture(WORDS.en);
+    picture.draw(measured(X, X, X, "half", 0.005), true, width);
+    return picture.node.all().flatMap(({ attributes }) => (attributes.class === "rope-circle" ? [attributes] : []));
+  };
+  const [narrow, wide] = [corners(340), corners(480)];
+  assert.deepEqual([new Set(narrow.map(({ cx }) => cx)).size, new Set(wide.map(({ cx }) => cx)).size], [2, 4]);
+  assert.ok(narrow[0].r > 50);
 });
 
 test("angles and lengths are reported, and those of no numbers are not", () => {
@@ -47,7 +73,8 @@ test("nothing that is drawn is beyond measure, whatever came back", () => {
 
 test("a pair that should not be there has no mark of where it should be", () => {
   const picture = pairsPicture(WORDS.en);
-  picture.draw(measured(X, X, 5, 1e4, "half", 0.005, 4), true, 450);
+  const expected = [...rightAt(X.slice(0, 4), 5, 1e4, "half"), ...Array(4).fill(NaN)];
+  picture.draw(measured(X, X, expected, "half", 0.005, [4, 4]), true, 450);
   const all = picture.node.all();
   const should = all.filter(({ attributes }) => attributes.class === "rope-vector-right");
   assert.deepEqual(

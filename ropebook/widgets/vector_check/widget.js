@@ -2,7 +2,7 @@ import { OWN_KEYS } from "../kit/controls.js";
 import { div, html, legendOf, setAttributes, widthOf } from "../kit/dom.js";
 import { mount } from "../kit/mount.js";
 import { fill, formatNumber, formatQuantity, whole } from "../kit/text.js";
-import { COARSE, candidates, judge, measured, near, rightAt } from "./bugs.js";
+import { COARSE, candidates, judge, measured, near, rightAt, widthsOf } from "./bugs.js";
 import { printed, readNumbers } from "./numbers.js";
 import { MARKS, pairsPicture } from "./picture.js";
 
@@ -24,7 +24,7 @@ export const WORDS = {
       base: "other base",
     },
     legend: { before: "x", should: "where it should be", yours: "what came back" },
-    rows: { pair: "pair", places: "places", turned: "turned", wanted: "should", length: "length" },
+    rows: { pair: "pair {pair}", places: "places", turned: "turned", wanted: "should", length: "length" },
     layouts: { half: "halves", interleaved: "neighbors" },
     verdicts: {
       right: "✓ Right",
@@ -38,6 +38,9 @@ export const WORDS = {
     none: ", and no bug known here. As {layout}, {fit} of 4 pairs are as they should be. To look further: python -m ropelib diagnose.",
     coarse:
       ", in {layout}: off by up to {amount}, as half precision or two digits are. Paste float32 numbers with three digits or more; if these are such, it is wrong.",
+    little:
+      ", in {layout}: off by up to {amount}, as half precision is, and as wrong frequencies are where they hardly show. Use float32, and move the slider up.",
+    unread: "? ",
     pairs: ", in {layout}",
     rough: "Off by up to {amount}, as half precision or two digits are.",
     counted: "Read without the numbers that count them: {first} to {last}.",
@@ -49,15 +52,20 @@ export const WORDS = {
       "frequencies-multiplied": "All frequencies are multiplied by {amount}.",
       "linearly-scaled": "All frequencies are divided by {amount}.",
       "attention-factor": "Every pair is {amount} times as long.",
-      "norm-not-kept": "Every pair is 1 / √8 times as long: that is the scale of the scores.",
+      "norm-not-kept": "Every pair is {amount} times as long: the scale of the scores, or its root.",
       "base-not-as-expected": "It is turned as by base {amount}.",
       "base-beyond-sense": "It is turned as by base {amount}: exponents are too small.",
+      bare: "All pairs but the first hardly turn: exponents are too large.",
       rounded: "Frequencies in bfloat16 look alike here.",
       "exponents-not-as-expected": "Exponents are i/d in place of 2i/d, or the base is {amount}.",
+      over: "It is turned as by base {amount}, or exponents are divided by {over} in place of 8.",
       denominator: "Exponents have another denominator: it is turned as by base {amount}.",
       "exponents-from-one": "Pairs are counted from 1, or all frequencies are divided by 10.",
       "width-not-as-expected": "Only the first {amount} of 8 numbers have turned.",
+      "slow-pairs-stand-still": "Only the first {amount} of 4 pairs have turned: p-RoPE, or a loop that ends early.",
+      "trailing-dimensions": "The last {amount} of 8 numbers have turned, not the first.",
     },
+    undivided: "Exponents 2i that are not divided by 8 look alike here.",
     alike: "Base {base} looks alike here.",
     mend: "Mend: {fix}",
     mends: {
@@ -66,8 +74,10 @@ export const WORDS = {
       clockwise: "Right with weights that are trained so.",
       "attention-factor": "Right where it is meant.",
       "linearly-scaled": "Right where it is meant.",
+      "slow-pairs-stand-still": "Right where it is meant.",
+      "slowest-pairs-first": "Right with weights that are trained so.",
       "width-not-as-expected": "Mend: Set rotary_dim once.",
-      "sin-and-cos-swapped": "Mend: Exchange the two arguments.",
+      "sin-and-cos-swapped": "Mend: Exchange them there.",
       "norm-not-kept": "Mend: Scale scores, not vectors.",
     },
     problems: {
@@ -121,6 +131,13 @@ function linkOf(code) {
   return page === undefined ? code : html("a", { href: `${page}#codes-${code}` }, code);
 }
 
+// What a reader's own numbers are called at a position to which the slider has moved since they came,
+// if no more is known of them than that they belong to another.
+const ELSEWHERE = ["none", "off-by-one", "positions-shifted", "linearly-scaled", "frequencies-multiplied"];
+
+// Right numbers that are off by less, and by more than their digits say, may hide wrong frequencies.
+const TELLING = 0.005;
+
 // The verdict, as nodes and texts.
 function sentence(words, names, base, { problem, found, pairs, left }) {
   const nodes = verdictOf(words, names, base, { problem, found, pairs });
@@ -128,8 +145,11 @@ function sentence(words, names, base, { problem, found, pairs, left }) {
 }
 
 function verdictOf(words, names, base, { problem, found, pairs }) {
-  if (problem) return [fill(words.problems[problem.code], { found: quoted(problem.found) })];
-  const { code, layout, amount, alike } = found;
+  if (problem) {
+    const said = fill(words.problems[problem.code], { found: quoted(problem.found) });
+    return [html("b", { class: "rope-vector-off" }, words.unread), said];
+  }
+  const { code, layout, amount, alike, over } = found;
   const verdict = (kind, ...nodes) => {
     const tone = ["wrong", "none"].includes(kind) ? "rope-vector-off" : "rope-vector-fits";
     return html("b", { class: tone }, words.verdicts[kind], ...nodes);
@@ -137,14 +157,17 @@ function verdictOf(words, names, base, { problem, found, pairs }) {
   const told = { layout: words.layouts[layout] };
   if (code === "right") return [verdict("right"), fill(words.right, told)];
   if (code === "coarse") {
-    return [verdict("coarse"), fill(words.coarse, { ...told, amount: formatNumber(amount, 3) })];
+    const said = amount < TELLING ? words.little : words.coarse;
+    return [verdict("coarse"), fill(said, { ...told, amount: formatNumber(amount, amount < 0.001 ? 4 : 3) })];
   }
   if (code === "none") {
     return [verdict("none"), fill(words.none, { ...told, fit: pairs.filter(({ fits }) => fits).length })];
   }
   const { severity, sentence: general, fix } = names[code];
-  const shown = code === "exponents-not-as-expected" && amount < 3 ? "denominator" : code;
-  const parts = [fill(words.shown[shown] ?? general, { amount: formatQuantity(amount) })];
+  const [denominator, bare] = [code === "exponents-not-as-expected" && amount < 3, amount > 1e15];
+  const shown = bare ? "bare" : over > 1 ? "over" : denominator ? "denominator" : code;
+  const parts = [fill(words.shown[shown] ?? general, { amount: formatQuantity(amount), over })];
+  if (over === 1 && !bare) parts.push(words.undivided);
   // Frequencies of 8 binary digits are off by up to 1/2⁹, which a base near the right one may explain.
   if (code === "base-not-as-expected" && Math.abs(amount / base - 1) < 0.03) parts.push(words.shown.rounded);
   if (code === "clockwise" && amount) parts.push(fill(words.rough, { amount: formatNumber(amount, 3) }));
@@ -271,15 +294,19 @@ function build(tools) {
     stop: paste.stop,
     measure: () => ({ width: widthOf(box, 240, 900) }),
     derive({ pasted, position: at }) {
-      const read = readNumbers(pasted, x.length);
-      const moved = read.numbers && pasted === own.pasted && at !== own.at;
-      const { numbers, counted, problem = null } = moved ? { problem: { code: "elsewhere", found: own.at } } : read;
-      const found = numbers && judge(x, numbers, at, base, tolerance);
+      const { numbers, open, counted, ...read } = readNumbers(pasted, x.length);
+      const found = numbers && judge(x, numbers, at, base, tolerance, open);
+      const moved = found && pasted === own.pasted && at !== own.at && ELSEWHERE.includes(found.code);
+      const problem = moved ? { code: "elsewhere", found: own.at } : (read.problem ?? null);
       // Where no layout shows, nothing has turned, or two neighbors alone.
       const layout = found ? (found.layout ?? "interleaved") : "half";
-      const near = found?.code === "coarse" ? COARSE : tolerance;
-      const part = found?.code === "width-not-as-expected" && found.layout ? found.amount : x.length;
-      const pairs = measured(x, numbers ?? x, at, base, layout, near, part);
+      const widths = widthsOf(found, x.length);
+      const rest = Array(x.length - widths[0]).fill(NaN);
+      // A note says how it should be, if it is meant.
+      const noted = found && names[found.code]?.severity === "note";
+      const should = noted ? found.values : [...rightAt(x.slice(0, widths[0]), at, base, layout), ...rest];
+      const rough = found?.code === "coarse" || (found?.code === "clockwise" && found.amount);
+      const pairs = measured(x, numbers ?? x, should, layout, rough ? COARSE : tolerance, widths);
       const left = counted ? { first: numbers[0], last: numbers.at(-1) } : null;
       return { problem, found, pairs, left };
     },

@@ -2,13 +2,13 @@
 
 import functools
 import math
-import re
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import traitlets
 
 from ropebook.widgets.base import RopeWidget
+from ropebook.widgets.pasted import read
 from ropebook.widgets.traits import IntInRange
 
 if TYPE_CHECKING:
@@ -22,6 +22,9 @@ BASE = 10_000.0
 LOWEST, HIGHEST = 3, 16
 TOLERANCE = 0.00501  # of numbers under 10 that are rounded to three digits
 MOST = 2000  # characters
+# How far float32 may be off, and from which digit on that is asked of a right number.
+EXACT, FINE = 1e-4, 6e-5
+SAME = 2e-3  # a factor as near to 1 as this is none: rounding may leave as much
 COARSE = 0.06  # how far bfloat16 or two digits move a right number under 10
 LAYOUTS = ("half", "interleaved")
 # What can be told, in the words of `ropelib.diagnosis`, beside "right", "coarse" and "none".
@@ -32,51 +35,26 @@ TOLD = (
     *("minus-sign-missing", "sin-and-cos-swapped", "sine-is-zero", "pair-overwritten"),
     *("output-permuted", "width-not-as-expected", "does-not-rotate", "attention-factor"),
     *("norm-not-kept", "base-not-as-expected", "positions-shifted", "linearly-scaled"),
-    *("frequencies-multiplied", "base-beyond-sense"),
+    *("frequencies-multiplied", "base-beyond-sense", "slow-pairs-stand-still"),
+    *("trailing-dimensions", "slowest-pairs-first"),
 )
 
-# What is printed around numbers, as `numbers.js` has it.
-_AROUND = [
-    (re.compile(r"<tf\.[^<]*?numpy\s*=([^>]*)>"), r"\1"),
-    (
-        re.compile(
-            r"\b(?:dtype|device|grad_fn|requires_grad|weak_type|precision|size|shape"
-            r"|strides|layout|const ndim|Name)[\"']?\s*[=:]\s*"
-            r"(?:'[^']*'|\"[^\"]*\"|<[^>]*>|\([0-9, ]*\)|\[[0-9, ]*\]"
-            r"|[A-Za-z0-9_.]+(?: \(0x[0-9a-f]+\))?)"
-        ),
-        " ",
-    ),
-    (
-        re.compile(
-            r"[0-9]+-element [^:\n]*:|\[ *[A-Za-z]+Type\{[0-9,]*\} *\]"
-            r"|Tensor\[\[[0-9, ]*\], [a-z0-9]+\]"
-        ),
-        " ",
-    ),
-    (
-        re.compile(
-            r"(?<![A-Za-z0-9_.<])[\"']?(?:[A-Za-z_]+ )*[A-Za-z_][A-Za-z0-9_]*"
-            r"(?:\[[0-9, ]*\]|\([0-9]+\))*[\"']?\s*[=:]"
-        ),
-        " ",
-    ),
-    (re.compile(r"[\"'][0-9]+[\"']\s*:|(?<![A-Za-z0-9_.+-])[0-9]+:(?=\s)"), " "),
-    (
-        re.compile(
-            r"(?:[A-Za-z]+\.)?(?:float[0-9]+array(?:\([0-9]*\))?|tensor|array|vec!"
-            r"|b?float[0-9]*)\s*[(\[]",
-            re.IGNORECASE,
-        ),
-        "(",
-    ),
-]
-_COUNTED = re.compile(r"(?:^|\n)[ \t]*\[[0-9]+\](?=[ \t]+[-+.0-9])")
-# What a table's first column counts.
-_COUNTS = [[str(start + i) for i in range(len(X))] for start in (0, 1)]
-_NUMBER = re.compile(
-    r"([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?)(?:f(?:32|64)?)?", re.IGNORECASE
-)
+
+class Found(NamedTuple):
+    """What made y of x; exponents that are divided by `over` would make the same."""
+
+    code: str
+    layout: str | None
+    amount: float | None = None
+    over: int | None = None
+
+    @property
+    def widths(self) -> list[int]:
+        """How many numbers the parts of a vector have that pairs lie in."""
+        if self.code == "trailing-dimensions":
+            return [len(X) - int(self.amount), int(self.amount)]
+        part = self.code == "width-not-as-expected" and self.layout
+        return [int(self.amount), len(X) - int(self.amount)] if part else [len(X)]
 
 
 def _codes() -> dict[str, dict[str, str]]:
@@ -148,12 +126,12 @@ class VectorCheck(RopeWidget, folder="vector_check"):
         Raises:
             ValueError: see `numbers`.
         """
-        return self._found()[0]
+        return self._found().code
 
     @property
     def layout(self) -> str | None:
         """Of the pairs of the verdict, "half" or "interleaved"; None where none shows."""
-        return self._found()[1]
+        return self._found().layout
 
     @property
     def amount(self) -> float | None:
@@ -161,12 +139,12 @@ class VectorCheck(RopeWidget, folder="vector_check"):
 
         Beside "clockwise" it is the error of half precision.
         """
-        return self._found()[2]
+        return self._found().amount
 
     @property
     def alike(self) -> float | None:
         """Where only a part turns: a larger base that would make the same of x; else None."""
-        code, layout, amount = self._found()
+        code, layout, amount = self._found()[:3]
         if code != "width-not-as-expected" or amount == 2:  # nobody has a base of 1e16
             return None
         larger = BASE ** (len(X) / amount)
@@ -174,10 +152,15 @@ class VectorCheck(RopeWidget, folder="vector_check"):
         return larger if same else None
 
     @property
+    def over(self) -> int | None:
+        """What exponents divided by, in place of 8, would make the same of x; 1: by nothing."""
+        return self._found().over
+
+    @property
     def angles(self) -> list[float]:
         """By which angle each pair of the layout has turned, rad, from -pi to pi.
 
-        Where only a part turns, these are its pairs, and then those of the rest.
+        Where only a part turns, its pairs and those of the rest stand in the order of their places.
         """
         return _angles(self._paired(self.numbers), self._paired(X)).tolist()
 
@@ -187,16 +170,16 @@ class VectorCheck(RopeWidget, folder="vector_check"):
         return _lengths(self._paired(self.numbers), self._paired(X)).tolist()
 
     def _paired(self, numbers: Sequence[float]) -> "Tensor":
-        """The numbers as rows of two, those of a part that turns before the rest."""
+        """The numbers as rows of two, those of each part by themselves."""
         import torch
 
-        code, layout, amount = self._found()
-        part = int(amount) if code == "width-not-as-expected" and layout else len(X)
-        cut = (_vector(numbers[:part]), _vector(numbers[part:]))
-        return torch.cat([_pairs(one, layout or "interleaved") for one in cut if len(one)])
+        found = self._found()
+        parts = torch.split(_vector(numbers), found.widths)
+        return torch.cat([_pairs(part, found.layout or "interleaved") for part in parts])
 
-    def _found(self) -> tuple[str, str | None, float | None]:
-        return judge(_vector(self.numbers), self.position)
+    def _found(self) -> Found:
+        numbers, open_by = zip(*read(self.pasted, len(X), MOST), strict=True)
+        return judge(_vector(numbers), self.position, _vector(open_by))
 
 
 def read_numbers(text: str) -> list[float]:
@@ -209,30 +192,7 @@ def read_numbers(text: str) -> list[float]:
         >>> read_numbers("tensor([1.0, 2e0, 3, 4, 5, 6, 7, 8.], device='cuda:0')")[:2]
         [1.0, 2.0]
     """
-    if len(text) > MOST:
-        raise ValueError(f"pasted must have at most {MOST} characters, got {len(text)}")
-    bare = text.replace("\N{MINUS SIGN}", "-")
-    for around, instead in _AROUND:
-        bare = around.sub(instead, bare)
-    bare = _COUNTED.sub(" ", bare)
-    words = [word for word in re.split(r"[\s,;()\[\]{}\"']+", bare) if word]
-    if words[::2] in _COUNTS and len(words) == 2 * len(X):
-        words = words[1::2]
-    if not words:
-        raise ValueError(f"pasted must have {len(X)} numbers, got none")
-    numbers = []
-    for word in words:
-        endless = re.fullmatch(r"[+-]?(?:nan|inf|infinity)", word, re.IGNORECASE)
-        read = _NUMBER.fullmatch(word)
-        if not endless and not read:
-            raise ValueError(f"pasted must have numbers and nothing else, got {word!r}")
-        number = float(read[1]) if read else math.nan
-        if not math.isfinite(number):
-            raise ValueError(f"pasted must have finite numbers, got {word!r}")
-        numbers.append(number)
-    if len(numbers) != len(X):
-        raise ValueError(f"pasted must have {len(X)} numbers, got {len(numbers)}")
-    return numbers
+    return [number for number, _ in read(text, len(X), MOST)]
 
 
 # ---- what each bug makes of x ----
@@ -262,7 +222,7 @@ def known(position: float) -> dict[tuple[str, str | None, float | None], "Tensor
             "exponents-from-one": BASE ** (-2 * (pairs + 1) / width),
             "exponents-from-a-half": BASE ** (-(2 * pairs + 1) / width),
             "angles-in-degrees": torch.deg2rad(plain),
-            "last-pair-not-rotated": plain * (pairs < width // 2 - 1),
+            "slowest-pairs-first": plain.flip(0),
         }
         found["right", layout, None] = right
         for code, speed in speeds.items():
@@ -272,8 +232,18 @@ def known(position: float) -> dict[tuple[str, str | None, float | None], "Tensor
         halved = BASE ** (-pairs / width)  # as a base of its root has them
         found["exponents-not-as-expected", layout, BASE**0.5] = _turned(x, position, halved, layout)
         for count in (4, 6):
-            turned = _turned(x[:count], position, inv_freq(count, BASE), layout)
+            part = inv_freq(count, BASE)
+            turned = _turned(x[:count], position, part, layout)
             found["width-not-as-expected", layout, count] = torch.cat((turned, x[count:]))
+            turned = _turned(x[-count:], position, part, layout)
+            found["trailing-dimensions", layout, count] = torch.cat((x[:-count], turned))
+        # Slow pairs that rest are p-RoPE in halves; in neighbors, the end of a vector.
+        resting = {("last-pair-not-rotated", layout, None): 3}
+        if layout == "half":
+            resting = {("slow-pairs-stand-still", layout, turning): turning for turning in (2, 3)}
+            resting["base-beyond-sense", layout, BASE**width] = 1
+        for told, turning in resting.items():
+            found[told] = _turned(x, position, plain * (pairs < turning), layout)
         found["output-permuted", layout, None] = _converted(right, layout, other)
         cos, sin = (_wide(f(position * plain), layout) for f in (torch.cos, torch.sin))
         strange = [_wide(f(position * plain), other) for f in (torch.cos, torch.sin)]
@@ -289,34 +259,75 @@ def known(position: float) -> dict[tuple[str, str | None, float | None], "Tensor
     return found
 
 
-def judge(y: "Tensor", position: int) -> tuple[str, str | None, float | None]:
-    """Return the code of what made y of x, the layout of its pairs, and what was measured."""
-    for told, values in known(position).items():
+@functools.cache
+def otherwise(position: float) -> list[tuple[str, str, "Tensor"]]:
+    """Return what the same bugs make of x where they are written in another way."""
+    import torch
+
+    from ropelib import inv_freq
+
+    made = []
+    for layout in LAYOUTS:
+        a, b = _pairs(_vector(X), layout).T
+        angles = position * inv_freq(len(X), BASE)
+        c, s = angles.cos(), angles.sin()
+        second = b * c + a * s
+        for code, pairs in (
+            ("minus-sign-missing", (a * c - b * s, b * c - a * s)),
+            ("sin-and-cos-swapped", (a * s - b * c, second)),
+            ("sin-and-cos-swapped", (a * c - b * s, b * s + a * c)),
+            ("pair-overwritten", (a * c - second * s, second)),
+        ):
+            flat = torch.stack(pairs, dim=1).flatten()
+            made.append((code, layout, _converted(flat, "interleaved", layout)))
+    return made
+
+
+def judge(y: "Tensor", position: int, open_by: "Tensor") -> Found:
+    """Return what made y of x at a position.
+
+    Args:
+        y: the numbers that came back.
+        position: where x was turned.
+        open_by: by how much the last digit of each leaves it open.
+    """
+    for (code, layout, amount), values in known(position).items():
         if _fits(y, values):
-            return told
+            off = (y - values).abs()
+            if code == "right" and bool(((off > EXACT) & (open_by < FINE)).any()):
+                return Found("coarse", layout, float(off.max()))
+            # Of base ** -2i the first pair alone turns: of neighbors, these two numbers.
+            bare = code == "base-beyond-sense" or (code == "width-not-as-expected" and not layout)
+            return Found(code, layout, amount, 1 if bare else None)
+    for code, layout, values in otherwise(position):
+        if _fits(y, values):
+            return Found(code, layout)
     for find in (_factor, _other_base, _other_position):
         for layout in LAYOUTS:
-            for code, amount in find(y, position, layout):
-                return code, layout, amount
+            for code, amount, *over in find(y, position, layout):
+                return Found(code, layout, amount, *over)
     for layout in LAYOUTS:
         for code, at in (("coarse", position), ("clockwise", -position)):
             amount = float((y - _right(at, BASE, layout)).abs().max())
             if amount <= COARSE:
-                return code, layout, amount
+                return Found(code, layout, amount)
     both = [[_pairs(one, layout) for one in (y, _vector(X))] for layout in LAYOUTS]
     unkept = [float((_lengths(*pairs) - 1).abs().sum()) for pairs in both]
-    return "none", LAYOUTS[unkept[1] < unkept[0] * (1 - 1e-9)], None
+    return Found("none", LAYOUTS[unkept[1] < unkept[0] * (1 - 1e-9)])
 
 
 def _factor(y: "Tensor", position: int, layout: str) -> Iterator[tuple[str, float]]:
     amount = float(y.norm() / _vector(X).norm())
-    none = abs(amount - 1) < 2e-3  # rounding may leave as much
-    if 0.25 <= amount <= 4 and not none and _fits(y, amount * _right(position, BASE, layout)):
-        of_scores = abs(amount - len(X) ** -0.5) < 1e-3
+    if (
+        0.25 <= amount <= 4
+        and abs(amount - 1) >= SAME
+        and _fits(y, amount * _right(position, BASE, layout))
+    ):
+        of_scores = any(abs(amount - len(X) ** -power) < 1e-3 for power in (0.25, 0.5))
         yield "norm-not-kept" if of_scores else "attention-factor", amount
 
 
-def _other_base(y: "Tensor", position: int, layout: str) -> Iterator[tuple[str, float]]:
+def _other_base(y: "Tensor", position: int, layout: str) -> Iterator[tuple[str, float, int | None]]:
     """The roundest base that fits: the second pair tells it, which may have turned full turns."""
     angle = float(_angles(_pairs(y, layout), _pairs(_vector(X), layout))[1])
     # All pairs at one frequency are base 1, and rounded angles may be a little beyond.
@@ -325,14 +336,22 @@ def _other_base(y: "Tensor", position: int, layout: str) -> Iterator[tuple[str, 
             base = (position / angle) ** (len(X) // 2)
             for digits in (1, 2, 3, 6):
                 rounded = float(f"{base:.{digits}g}")
-                if _fits(y, _right(position, rounded, layout)):
-                    yield _code_of_base(rounded), rounded
+                chosen = digits < 6 or abs(rounded / BASE - 1) > 5e-3  # else it is rounding
+                if chosen and _fits(y, _right(position, rounded, layout)):
+                    yield _code_of_base(rounded), rounded, _over(y, position, layout, rounded)
         angle += math.tau
 
 
+def _over(y: "Tensor", position: int, layout: str, base: float) -> int | None:
+    """The even number by which BASE's exponents are divided, where that makes the same of x."""
+    ratio = math.log(BASE) / math.log(base) if base > 1.1 else 0
+    over = 2 * math.floor(len(X) * ratio / 2 + 0.5)
+    known = 0 < over <= 512 and over != len(X)
+    return over if known and _fits(y, _right(position, BASE ** (len(X) / over), layout)) else None
+
+
 def _code_of_base(base: float) -> str:
-    """Nobody takes a base near 1: exponents are too small there."""
-    if base < 1.5:
+    if base < 1.5 or base > 1e15:  # of exponents too small or too large: nobody takes it
         return "base-beyond-sense"
     return "exponents-not-as-expected" if base < 3 else "base-not-as-expected"
 
@@ -346,9 +365,10 @@ def _other_position(y: "Tensor", position: int, layout: str) -> Iterator[tuple[s
     angles = _angles(_pairs(y, layout), _pairs(_vector(X), layout)).tolist()
     for speed, angle in reversed(list(zip(speeds, angles, strict=True))):
         at += math.remainder(angle - at * speed, math.tau) / speed
-    whole = abs(at - round(at)) < 0.01
-    at = round(at) if whole else at
-    if at > 0 and _fits(y, _right(at, BASE, layout)):
+    near = round(at)
+    whole = near > 0 and abs(at - near) < 0.01 and _fits(y, _right(near, BASE, layout))
+    at = near if whole else at
+    if at > 0 and abs(at / position - 1) >= SAME and _fits(y, _right(at, BASE, layout)):
         if whole:
             yield "positions-shifted", at
         elif at > position:
