@@ -28,7 +28,12 @@ from ropelib.diagnosis.guards import Unmeasured
 from ropelib.diagnosis.measured import Measured
 from ropelib.diagnosis.probes import Probe, with_width
 from ropelib.diagnosis.report import Finding, wrong
-from ropelib.diagnosis.several_axes import axes_mismatch, expected_axes
+from ropelib.diagnosis.several_axes import (
+    axes_mismatch,
+    axes_not_asked,
+    axes_not_compared,
+    expected_axes,
+)
 from ropelib.diagnosis.tensors import SAME, random, wrap
 
 SUSPECT = {  # what nobody chooses, unless somebody says so
@@ -58,6 +63,7 @@ class Expectation:
     other: Measured | None = None
     axis_of_pairs: tuple[int, ...] | None = None
     at_length: Meant | None = None
+    axes_not_asked: int | None = None
     still_axes: bool = False  # whether axes that turn nothing are what is meant
 
     @classmethod
@@ -71,9 +77,10 @@ class Expectation:
         values = {"inv_freq": inv_freq, "attention_factor": attention_factor, "layout": layout}
         direction, at_length = 1, None
         of_pairs = expected_axes(axes, _of_the_gallery(expected))
+        unasked = axes_not_asked(axes, _of_the_gallery(expected))
         if expected is not None:
             with warnings.catch_warnings():
-                if of_pairs is not None:  # then they were read
+                if of_pairs is not None or unasked:  # then they were read, or a note says so
                     warnings.filterwarnings("ignore", message=".*'mrope_")
                 expected = _described(expected)
                 meant = _attributes(expected, (*values, "direction"))
@@ -91,7 +98,7 @@ class Expectation:
         if values["attention_factor"] is not None:
             values["attention_factor"] = _factor(values["attention_factor"])
         about = {"direction": direction, "other": other, "axis_of_pairs": of_pairs}
-        return cls(**values, **about, at_length=at_length)
+        return cls(**values, **about, at_length=at_length, axes_not_asked=unasked)
 
     def excuses(self, finding: Finding, m: Measured) -> bool:
         """Say whether what is merely suspect is what was expected."""
@@ -132,7 +139,8 @@ class Expectation:
 
     def notes(self, m: Measured) -> list[Finding]:
         """Return what is expected and was not tried."""
-        return list(filter(None, [not_reached(m, self.at_length)]))
+        untried = not_reached(m, self.at_length), axes_not_compared(self.axes_not_asked)
+        return list(filter(None, untried))
 
     def _of_layout(self, m: Measured) -> Finding | None:
         if self.layout not in (None, m.pairing.layout) and m.num_pairs > 1:

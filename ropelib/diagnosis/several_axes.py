@@ -352,16 +352,45 @@ def expected_axes(axes: object, expected: object) -> tuple[int, ...] | None:
         return tuple(int(axis) for axis in axes)
     if (of_pairs := getattr(expected, "axis_of_pairs", None)) is not None:
         return tuple(of_pairs)
-    if not isinstance(expected, (str, os.PathLike, Mapping)) and not hasattr(expected, "to_dict"):
-        return None
-    keys = _within(loaded(expected), "mrope_section")
-    if keys is None:
+    keys = _with_sections(expected)
+    if keys is None or axes is None:  # then text alone is compared, and a note says so
         return None
     shares = keys["mrope_section"]
     if not isinstance(shares, Sequence) or len(shares) != number_of_axes(axes):
         raise ValueError(f"mrope_section must have {axes} numbers, got {shown(shares)}")
     order = "interleaved" if keys.get("mrope_interleaved") else "chunked"
     return tuple(axis_of_pairs(shares, order=order))
+
+
+def axes_not_asked(axes: object, expected: object) -> int | None:
+    """Return how many axes a configuration has sections for, where nobody said that there are any.
+
+    Example:
+        >>> axes_not_asked(None, {"rope_scaling": {"mrope_section": [16, 24, 24]}})
+        3
+    """
+    keys = _with_sections(expected) if axes is None else None
+    shares = keys and keys["mrope_section"]
+    return len(shares) if isinstance(shares, Sequence) else None
+
+
+def _with_sections(expected: object) -> Mapping | None:
+    if not isinstance(expected, (str, os.PathLike, Mapping)) and not hasattr(expected, "to_dict"):
+        return None
+    return _within(loaded(expected), "mrope_section")
+
+
+def axes_not_compared(count: int | None) -> Finding | None:
+    """Say that the axes of what is expected were not compared, and how they are."""
+    if count is None:
+        return None
+    return note(
+        "axes-not-compared",
+        f"What is expected has positions of {count} axes (mrope_section). It was compared as text "
+        f"is rotated, by one position; --axes {count} (axes={count}) moves each axis and compares "
+        "which pairs it turns.",
+        axes=count,
+    )
 
 
 def _within(config: Mapping, key: str) -> Mapping | None:

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 import torch
+from exhibits.kit import plain
 from exhibits.several_axes import AXIAL, IN_BLOCKS, IN_TURN, ROWS_FIRST, of
 
 from ropelib import inv_freq
@@ -69,6 +70,8 @@ def test_what_is_meant_may_be_an_object_or_a_configuration():
     assert diagnose(of(IN_BLOCKS), axes=3, expected=config, **SHORT).ok
     turns = diagnose(of(IN_TURN), axes=3, expected=config, **SHORT)
     assert turns.codes == ("axes-in-turn",)
+    text = diagnose(plain, expected=config, **SHORT)
+    assert text.codes == ("axes-not-compared",) and "--axes 3 (axes=3)" in str(text)
     with pytest.raises(ValueError, match=r"mrope_section must have 2 numbers, got \[8, 12, 12\]"):
         diagnose(HEIGHT_AND_WIDTH, axes=2, expected=config, **SHORT)
 
