@@ -22,10 +22,11 @@ from ropelib.diagnosis.at_length import (
     not_reached,
 )
 from ropelib.diagnosis.causes import inverted_blend, last_pair_still
-from ropelib.diagnosis.expected_frequencies import axes_off, exponents_off
+from ropelib.diagnosis.expected_frequencies import axes_off, base_off
 from ropelib.diagnosis.fit import Fit
 from ropelib.diagnosis.guards import Unmeasured
 from ropelib.diagnosis.measured import Measured
+from ropelib.diagnosis.miswritten import written_elsewhere
 from ropelib.diagnosis.probes import Probe, with_width
 from ropelib.diagnosis.report import Finding, wrong
 from ropelib.diagnosis.several_axes import (
@@ -270,15 +271,8 @@ class Expectation:
             fit = Fit.of(expected, longest, 5e-6)
             if (fit.jump or 1) > 1.01 and (finding := self._of_scaling(m, fit, evidence)):
                 return finding
-            apart = 1e-5 + 8 * m.noise
-            if m.fit.is_geometric and fit.is_geometric and abs(m.fit.base / fit.base - 1) > apart:
-                return exponents_off(m, fit.base) or wrong(
-                    "base-not-as-expected",
-                    f"The base is {m.fit.base:.6g}, expected {fit.base:.6g}.",
-                    "rope_theta lost on the way from the configuration, so that a default is used",
-                    base=m.fit.base,
-                    expected=fit.base,
-                )
+            if finding := base_off(m, fit):
+                return finding
         meant = self.axis_of_pairs or (self.other and self.other.axes and self.other.axes.of_pairs)
         return axes_off(m, measured, expected, meant) or Finding(
             "frequencies-not-as-expected",
@@ -359,12 +353,16 @@ class Expectation:
         if differs.max() < SAME and not moved:
             return differs_from_another(m, self.other)
         since = 0 if moved else int(near.positions[:count][differs >= SAME][0])
+        evidence = {"largest_difference": float(differs.max())}
+        if moved and m.permutation is not None:
+            evidence = {"dimension_1_comes_out_at": m.permutation[1]}
         return wrong(
             "results-not-as-expected",
             "Frequencies, factor and layout are the expected ones, and results are not.",
-            "other dimensions that turn, the sign of sin, or an output in another order",
+            (moved and written_elsewhere(m.permutation))
+            or "other dimensions that turn, the sign of sin, or an output in another order",
             since,
-            largest_difference=float(differs.max()),
+            **evidence,
         )
 
 
