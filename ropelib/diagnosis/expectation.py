@@ -21,6 +21,7 @@ from ropelib.diagnosis.at_length import (
     meant_at,
     not_reached,
 )
+from ropelib.diagnosis.axes_meant import axes_not_asked, axes_not_compared, expected_axes
 from ropelib.diagnosis.causes import inverted_blend, last_pair_still
 from ropelib.diagnosis.expected_frequencies import axes_off, base_off
 from ropelib.diagnosis.fit import Fit
@@ -29,12 +30,7 @@ from ropelib.diagnosis.measured import Measured
 from ropelib.diagnosis.miswritten import written_elsewhere
 from ropelib.diagnosis.probes import Probe, with_width
 from ropelib.diagnosis.report import Finding, wrong
-from ropelib.diagnosis.several_axes import (
-    axes_mismatch,
-    axes_not_asked,
-    axes_not_compared,
-    expected_axes,
-)
+from ropelib.diagnosis.several_axes import axes_mismatch
 from ropelib.diagnosis.tensors import SAME, random, wrap
 
 SUSPECT = {  # what nobody chooses, unless somebody says so
@@ -77,8 +73,9 @@ class Expectation:
             expected = _Measures(other.inv_freq, factor, its_layout, other.direction or 1)
         values = {"inv_freq": inv_freq, "attention_factor": attention_factor, "layout": layout}
         direction, at_length = 1, None
-        of_pairs = expected_axes(axes, _of_the_gallery(expected))
-        unasked = axes_not_asked(axes, _of_the_gallery(expected))
+        of_pairs, unasked = (
+            of(axes, _of_the_gallery(expected)) for of in (expected_axes, axes_not_asked)
+        )
         if expected is not None:
             with warnings.catch_warnings():
                 if of_pairs is not None or unasked:  # then they were read, or a note says so
