@@ -27,7 +27,6 @@ def base_off(m, fit: Fit) -> Finding | None:
         which = "slow" if fit.jump else "all"
         sentence += ", and the scaling that is expected is missing as well: "
         sentence += f"{which} pairs are meant to be divided by {times:.6g}"
-        evidence["divided_by"], evidence["expected_to_be"] = 1.0, times
         cause = "rope_parameters (rope_theta, rope_scaling) not read, so that defaults are used"
     return _exponents_off(m, fit.base) or wrong(
         "base-not-as-expected", f"{sentence}.", cause, **evidence
