@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Sequence
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TextIO
 
 from ropelib.checks import escaped, positive
 
@@ -76,14 +76,23 @@ def _could_not_run(options: argparse.Namespace, reason: str, report: object = No
     if getattr(options, "json", False):
         _print_json(COULD_NOT_RUN, options, reason, report)
     elif report is not None:
-        print(escaped(str(report)), file=sys.stderr)
+        _say(escaped(str(report)), sys.stderr)
     elif options.command == "diagnose":
         asked = escaped(options.function)
-        print(f"This rotation could not be checked.\n  rotation  {asked}", file=sys.stderr)
-        print(f"  why       {reason}", file=sys.stderr)
+        said = f"This rotation could not be checked.\n  rotation  {asked}\n  why       {reason}"
+        _say(said, sys.stderr)
     else:
-        print(f"python -m ropelib {options.command}: {reason}", file=sys.stderr)
+        _say(f"python -m ropelib {options.command}: {reason}", sys.stderr)
     return COULD_NOT_RUN
+
+
+def _say(text: str, file: TextIO | None = None) -> None:
+    """Print, to standard output unless given; who reads may close it before the end, as head."""
+    file = file or sys.stdout
+    try:
+        print(text, file=file, flush=True)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), file.fileno())  # for what is left in its buffer
 
 
 def _add_diagnose(commands: argparse._SubParsersAction) -> None:
@@ -163,7 +172,7 @@ def _diagnose(options: argparse.Namespace) -> int:
     if options.json:
         _print_json(status, options, None, report)
     else:
-        print(escaped(str(report)))
+        _say(escaped(str(report)))
     return status
 
 
@@ -175,7 +184,7 @@ def _print_json(status: int, options: argparse.Namespace, reason: str | None, re
         "error": reason,
         "report": report and report.to_dict(),
     }
-    print(json.dumps(said, indent=1))
+    _say(json.dumps(said, indent=1))
 
 
 def _give_up(options: argparse.Namespace) -> NoReturn:
@@ -205,7 +214,7 @@ def _inspect(options: argparse.Namespace) -> int:
 
     kinds = [options.layer_type] if options.layer_type else layer_types(options.path)
     reports = (report(RopeConfig.as_read(options.path, kind)) for kind in kinds)
-    print(escaped("\n\n".join(reports)))
+    _say(escaped("\n\n".join(reports)))
     return RIGHT
 
 
@@ -219,7 +228,7 @@ def _conformance(options: argparse.Namespace) -> int:
     from ropelib.conformance import write
 
     vectors = write(options.out)
-    print(f"{len(vectors['cases'])} cases, sha256 of vectors.txt {vectors['sha256']}")
+    _say(f"{len(vectors['cases'])} cases, sha256 of vectors.txt {vectors['sha256']}")
     return RIGHT
 
 

@@ -18,6 +18,7 @@ from torch import Tensor
 from ropelib import checks
 from ropelib.checks import shown
 from ropelib.diagnosis.adapters import from_counting, from_module, from_tables, seq_first
+from ropelib.diagnosis.axes_meant import or_by_axes
 from ropelib.diagnosis.calls import CALLS
 from ropelib.diagnosis.causes import CAUSES, SHAPELESS
 from ropelib.diagnosis.circumstances import judged_in_eval, surroundings
@@ -25,7 +26,7 @@ from ropelib.diagnosis.expectation import SUSPECT, Expectation, is_a_rotation, w
 from ropelib.diagnosis.forms import adapted, as_a_step, as_its_form_asks, from_course, from_offset
 from ropelib.diagnosis.guards import LONGEST, Exit, Unmeasured, finding_of
 from ropelib.diagnosis.handed import from_freqs_cis, from_operator
-from ropelib.diagnosis.heads import head_by_head
+from ropelib.diagnosis.heads import called_seq_first, head_by_head
 from ropelib.diagnosis.inputs import unnamed
 from ropelib.diagnosis.isolated import differs_in_a_crowd
 from ropelib.diagnosis.measured import FEWEST, Measured
@@ -39,7 +40,6 @@ from ropelib.diagnosis.probes import (
     Rotate,
     broken_call,
     narrower_widths,
-    takes_seq_first,
     takes_the_part,
     with_width,
 )
@@ -238,9 +238,12 @@ def diagnose(
         if "not-deterministic" in report.codes:
             again = partial(_examine, probes, decode, max_position, expectation)
             return judged_in_eval(probes, again) or report
+        if report.codes == ("does-not-rotate",) and not count:
+            return or_by_axes(report, probes[0])
         return as_its_form_asks(report, probes[0].rotate, guessed)
     except (Exit, Unmeasured) as error:
-        return Report(probes[0].head_dim, findings=(finding_of(error),))
+        report = Report(probes[0].head_dim, findings=(finding_of(error),))
+        return report if count or isinstance(error, Exit) else or_by_axes(report, probes[0])
 
 
 def _own_width(rotation: object) -> int:
@@ -289,19 +292,20 @@ def _examine(
         decode = decode and with_width(decode, width)
         report = _examine(parts, decode, max_position, expectation)
         return replace(report, findings=(*report.findings, takes_the_part(width, probes[0])))
-    for probe in probes:
+    for i, probe in enumerate(probes):
         finding = broken_call(probe)
+        if finding is None:
+            measured.append(Measured(probe, max_position, decode if probe is probes[-1] else None))
+            reports.append(_report(measured[-1], expectation))
+        else:
+            reports.append(Report(probe.head_dim, findings=(_in_k(finding, probe),)))
+        if reports[-1].codes in (("heads-differ",), ("rotates-by-head",)):
+            found = reports[-1].findings[0]
+            again = partial(_examine, max_position=max_position, expectation=expectation)
+            if other := called_seq_first(probes[i:], decode, found, again):
+                return other
         if finding is not None:
-            if finding.code == "rotates-by-head" and _is_right_seq_first(probe, max_position):
-                finding = takes_seq_first(finding.evidence)
-            return Report(probe.head_dim, findings=(_in_k(finding, probe),))
-        measured.append(Measured(probe, max_position, decode if probe is probes[-1] else None))
-        report = _report(measured[-1], expectation)
-        by_heads = report.codes in (("heads-differ",), ("rotates-by-head",))
-        if by_heads and _may_take_heads_for_tokens(probe, max_position):
-            evidence = report.findings[0].evidence
-            report = Report(probe.head_dim, findings=(_in_k(takes_seq_first(evidence), probe),))
-        reports.append(report)
+            return reports[-1]
     if len(reports) == 1:
         return reports[0]
     report = joint_report(reports, measured, expectation, _report)
@@ -320,23 +324,6 @@ def _width_of_the_part(probe: Probe, max_position: int) -> int | None:
         if not set(report.codes) & SHAPELESS and not report.codes[:1] == ("tables-half-width",):
             return width
     return None
-
-
-def _may_take_heads_for_tokens(probe: Probe, max_position: int) -> bool:
-    """Say so of what counts tokens itself, along an axis of any length: no call breaks."""
-    counts = any(getattr(probe.rotate, name, False) for name in ("runs_only", "counts_itself"))
-    return counts and _is_right_seq_first(probe, max_position)
-
-
-def _is_right_seq_first(probe: Probe, max_position: int) -> bool:
-    """Say whether the rotation is right in the other order of axes; not if it was said to be."""
-    if getattr(probe.rotate, "is_seq_first", False):
-        return False
-    swapped = Probe(seq_first(probe.rotate), probe.name, probe.head_dim, probe.device)
-    try:
-        return _examine([swapped], None, max_position, Expectation()).ok
-    except (TypeError, ValueError):
-        return False
 
 
 def _report(m: Measured, expectation: Expectation) -> Report:

@@ -232,6 +232,11 @@ _NOTES = {
         "mixed frequencies, as in RoPE-ViT",
         "Right with weights trained so.",
     ),
+    "axes-not-compared": (
+        "What is expected has several axes, and text alone was compared.",
+        "a configuration with mrope_section, and no axes=",
+        "Say how many there are: --axes 3 (axes=3).",
+    ),
     "angles-in-float32": (
         "Angles are products in float32, whose error grows with the position.",
         "what most code does",

@@ -21,14 +21,16 @@ from ropelib.diagnosis.at_length import (
     meant_at,
     not_reached,
 )
+from ropelib.diagnosis.axes_meant import axes_not_asked, axes_not_compared, expected_axes
 from ropelib.diagnosis.causes import inverted_blend, last_pair_still
-from ropelib.diagnosis.expected_frequencies import axes_off, exponents_off
+from ropelib.diagnosis.expected_frequencies import axes_off, base_off
 from ropelib.diagnosis.fit import Fit
 from ropelib.diagnosis.guards import Unmeasured
 from ropelib.diagnosis.measured import Measured
+from ropelib.diagnosis.miswritten import written_elsewhere
 from ropelib.diagnosis.probes import Probe, with_width
 from ropelib.diagnosis.report import Finding, wrong
-from ropelib.diagnosis.several_axes import axes_mismatch, expected_axes
+from ropelib.diagnosis.several_axes import axes_mismatch
 from ropelib.diagnosis.tensors import SAME, random, wrap
 
 SUSPECT = {  # what nobody chooses, unless somebody says so
@@ -58,6 +60,7 @@ class Expectation:
     other: Measured | None = None
     axis_of_pairs: tuple[int, ...] | None = None
     at_length: Meant | None = None
+    axes_not_asked: int | None = None
     still_axes: bool = False  # whether axes that turn nothing are what is meant
 
     @classmethod
@@ -70,10 +73,12 @@ class Expectation:
             expected = _Measures(other.inv_freq, factor, its_layout, other.direction or 1)
         values = {"inv_freq": inv_freq, "attention_factor": attention_factor, "layout": layout}
         direction, at_length = 1, None
-        of_pairs = expected_axes(axes, _of_the_gallery(expected))
+        of_pairs, unasked = (
+            of(axes, _of_the_gallery(expected)) for of in (expected_axes, axes_not_asked)
+        )
         if expected is not None:
             with warnings.catch_warnings():
-                if of_pairs is not None:  # then they were read
+                if of_pairs is not None or unasked:  # then they were read, or a note says so
                     warnings.filterwarnings("ignore", message=".*'mrope_")
                 expected = _described(expected)
                 meant = _attributes(expected, (*values, "direction"))
@@ -91,7 +96,7 @@ class Expectation:
         if values["attention_factor"] is not None:
             values["attention_factor"] = _factor(values["attention_factor"])
         about = {"direction": direction, "other": other, "axis_of_pairs": of_pairs}
-        return cls(**values, **about, at_length=at_length)
+        return cls(**values, **about, at_length=at_length, axes_not_asked=unasked)
 
     def excuses(self, finding: Finding, m: Measured) -> bool:
         """Say whether what is merely suspect is what was expected."""
@@ -132,7 +137,8 @@ class Expectation:
 
     def notes(self, m: Measured) -> list[Finding]:
         """Return what is expected and was not tried."""
-        return list(filter(None, [not_reached(m, self.at_length)]))
+        untried = not_reached(m, self.at_length), axes_not_compared(self.axes_not_asked)
+        return list(filter(None, untried))
 
     def _of_layout(self, m: Measured) -> Finding | None:
         if self.layout not in (None, m.pairing.layout) and m.num_pairs > 1:
@@ -262,15 +268,8 @@ class Expectation:
             fit = Fit.of(expected, longest, 5e-6)
             if (fit.jump or 1) > 1.01 and (finding := self._of_scaling(m, fit, evidence)):
                 return finding
-            apart = 1e-5 + 8 * m.noise
-            if m.fit.is_geometric and fit.is_geometric and abs(m.fit.base / fit.base - 1) > apart:
-                return exponents_off(m, fit.base) or wrong(
-                    "base-not-as-expected",
-                    f"The base is {m.fit.base:.6g}, expected {fit.base:.6g}.",
-                    "rope_theta lost on the way from the configuration, so that a default is used",
-                    base=m.fit.base,
-                    expected=fit.base,
-                )
+            if finding := base_off(m, fit):
+                return finding
         meant = self.axis_of_pairs or (self.other and self.other.axes and self.other.axes.of_pairs)
         return axes_off(m, measured, expected, meant) or Finding(
             "frequencies-not-as-expected",
@@ -351,12 +350,16 @@ class Expectation:
         if differs.max() < SAME and not moved:
             return differs_from_another(m, self.other)
         since = 0 if moved else int(near.positions[:count][differs >= SAME][0])
+        evidence = {"largest_difference": float(differs.max())}
+        if moved and m.permutation is not None:
+            evidence = {"dimension_1_comes_out_at": m.permutation[1]}
         return wrong(
             "results-not-as-expected",
             "Frequencies, factor and layout are the expected ones, and results are not.",
-            "other dimensions that turn, the sign of sin, or an output in another order",
+            (moved and written_elsewhere(m.permutation))
+            or "other dimensions that turn, the sign of sin, or an output in another order",
             since,
-            largest_difference=float(differs.max()),
+            **evidence,
         )
 
 

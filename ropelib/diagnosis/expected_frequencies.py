@@ -12,7 +12,28 @@ from ropelib.diagnosis.tensors import wrap
 _SAME = 1e-4  # relative
 
 
-def exponents_off(m, base: float) -> Finding | None:
+def base_off(m, fit: Fit) -> Finding | None:
+    """Return the finding that the base is not that of what is expected, scaled or not."""
+    if not m.fit.is_geometric or fit.base is None:
+        return None
+    apart = (1e-5 if fit.is_geometric else _SAME) + 8 * m.noise
+    if abs(m.fit.base / fit.base - 1) <= apart:
+        return None
+    sentence = f"The base is {m.fit.base:.6g}, expected {fit.base:.6g}"
+    evidence = {"base": m.fit.base, "expected": fit.base}
+    cause = "rope_theta lost on the way from the configuration, so that a default is used"
+    times = fit.factor * (fit.jump or 1)  # by what slow pairs are divided
+    if times > 1.01 and abs(m.fit.factor - 1) < 1e-3:
+        which = "slow" if fit.jump else "all"
+        sentence += ", and the scaling that is expected is missing as well: "
+        sentence += f"{which} pairs are meant to be divided by {times:.6g}"
+        cause = "rope_parameters (rope_theta, rope_scaling) not read, so that defaults are used"
+    return _exponents_off(m, fit.base) or wrong(
+        "base-not-as-expected", f"{sentence}.", cause, **evidence
+    )
+
+
+def _exponents_off(m, base: float) -> Finding | None:
     """Return the finding that the base is right and its exponents count something else."""
     measured = math.log(m.fit.base) / math.log(base)
     rotary, count = 2 * m.pairing.width, m.pairing.width

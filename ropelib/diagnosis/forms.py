@@ -40,6 +40,7 @@ EXACT = ("output-permuted", "trailing-dimensions", "middle-dimensions")
 EXACT += ("contiguous-positions-only", "rising-positions-only", "table-ends")
 OFFSETS = ("offset", "start_pos", "start_index", "seq_len_offset", "seqlen_offset")
 OFFSETS += ("seqlen_offsets", "past_key_values_length", "past_length", "past_len")
+_NO_STEP = 9  # tokens, as many as no step of decoding has
 POSITIONS = ("position_ids", "positions", "input_positions", "pos_ids", "cache_position", "pos")
 
 
@@ -47,7 +48,8 @@ def from_offset(rotate: Callable) -> Rotate:
     """Make a rotation from `rotate(x, offset)`, which counts positions on from an offset.
 
     It is called with one run of neighboring positions after the other, and with one row of a batch
-    after the other where rows stand at different positions.
+    after the other where rows stand at different positions. Where there are several runs a short
+    one is called among more neighbors, for it is no step of decoding.
 
     Args:
         rotate: its second argument is the position of the first token, an integer. Whatever takes
@@ -65,8 +67,17 @@ def from_offset(rotate: Callable) -> Rotate:
 
     def one_row(x: Tensor, ids: Tensor) -> Tensor:
         ends = [0, *((ids.diff() != 1).nonzero().flatten() + 1).tolist(), len(ids)]
-        parts = [rotate(x[..., a:b, :], int(ids[a])) for a, b in pairwise(ends)]
-        return torch.cat(parts, dim=-2) if len(parts) > 1 else parts[0]
+        if len(ends) == 2:
+            return rotate(x, int(ids[0]))
+        return torch.cat([run(x[..., a:b, :], int(ids[a])) for a, b in pairwise(ends)], dim=-2)
+
+    def run(x: Tensor, start: int) -> Tensor:
+        more = max(0, _NO_STEP - x.shape[-2])
+        before = min(more, start)
+        first, last = x[..., :1, :], x[..., -1:, :]
+        x = torch.cat((*[first] * before, x, *[last] * (more - before)), dim=-2)
+        end = x.shape[-2] - (more - before)
+        return rotate(x, start - before)[..., before:end, :]
 
     turned = keep(row_by_row(one_row), rotate)
     turned.runs_only = True
@@ -259,8 +270,9 @@ def as_its_form_asks(report: Report, rotate: Rotate, guessed: bool = False) -> R
         if finding.code not in EXACT or finding.code in permitted:
             return finding
         asked = f"{finding.sentence} The form of its arguments asks for the usual."
-        cause = "another order of dimensions or positions, or a table that is too short"
-        return replace(wrong("results-not-as-expected", asked, cause), evidence=finding.evidence)
+        usual = "another order of dimensions or positions, or a table that is too short"
+        said = wrong("results-not-as-expected", asked, finding.cause or usual)
+        return replace(said, evidence=finding.evidence)
 
     findings = sorted(map(judged, report.findings), key=lambda f: f.severity != "wrong")
     return replace(report, findings=tuple(findings))

@@ -6,9 +6,17 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from ropelib.diagnosis.adapters import keep
+from ropelib.diagnosis.adapters import keep, seq_first
 from ropelib.diagnosis.measured import Measured
-from ropelib.diagnosis.probes import Rotate, by_head, heads_beside
+from ropelib.diagnosis.probes import (
+    CallError,
+    Probe,
+    Rotate,
+    by_head,
+    heads_beside,
+    obedience,
+    takes_seq_first,
+)
 from ropelib.diagnosis.report import Finding, Report, note, wrong
 from ropelib.diagnosis.tensors import SAME, gap, random, spread
 
@@ -18,6 +26,7 @@ _ONE_AT_A_TIME = (
     "x.unbind(1)], 1)."
 )
 _COMPARED = (0, 1, 3)  # heads, each in a call of as many as it needs
+_SO = "(batch, seq_len, num_heads, head_dim), as seq_first(...) or --seq-first says it"
 
 
 def heads_differ(m: Measured) -> Finding | None:
@@ -63,6 +72,63 @@ def _viewed(m: Measured) -> Finding | None:
         heads=heads,
         tokens=tokens,
     )
+
+
+def called_seq_first(
+    probes: list[Probe],
+    decode: Probe | None,
+    found: Finding,
+    examine: Callable[[list[Probe], Probe | None], Report],
+) -> Report | None:
+    """Report on the other order of axes, where heads agree in it and in the usual one do not.
+
+    Args:
+        probes: of the rotation that heads differ in, and of k where that is of q.
+        decode: what it is compared with, if anything.
+        found: what it is told in the usual order.
+        examine: makes a report of other probes.
+    """
+    if getattr(probes[0].rotate, "is_seq_first", False) or _heads_agree(probes[0]):
+        return None
+    try:
+        swapped = list(map(_swapped, probes))
+        if not _heads_agree(swapped[0]):
+            return None
+        report = examine(swapped, decode and _swapped(decode))
+    except (TypeError, ValueError):
+        return None
+    if report.ok:
+        found = takes_seq_first(found.evidence)
+    elif obedience(swapped[0]) != "nothing" or getattr(swapped[0].rotate, "runs_only", False):
+        told = note(
+            "called-as",
+            f"Heads agree for x of shape {_SO}, and not for (batch, num_heads, seq_len, "
+            "head_dim): what stands above was measured so.",
+        )
+        return replace(report, findings=(*report.findings, told))
+    elif report.codes[0] == "position-ids-ignored":  # of heads or of tokens: nothing tells
+        also = f"For x of shape {_SO}, it is {report.codes[0]}."
+        found = replace(found, sentence=f"{found.sentence} {also}")
+    else:
+        return None
+    where = "k" if probes[0].name == "rotate of k" else ""
+    return Report(probes[0].head_dim, findings=(replace(found, where=where),))
+
+
+def _heads_agree(probe: Probe) -> bool:
+    """Say whether one vector comes out of all heads alike, where tokens are not as many."""
+    x = random(1, 1, 1, probe.head_dim).expand(1, 3, 5, probe.head_dim)
+    try:
+        return spread(probe(x, range(5)), axis=1) <= SAME
+    except CallError:
+        return False
+
+
+def _swapped(probe: Probe) -> Probe:
+    """Return a probe that hands over x as `(batch, seq_len, num_heads, head_dim)`."""
+    other = Probe(seq_first(probe.rotate), probe.name, probe.head_dim, probe.device)
+    other.timeout = probe.timeout
+    return other
 
 
 def heads_made_of_others(m: Measured) -> Finding | None:

@@ -1,5 +1,7 @@
 """Rules about the two lines that turn a pair: one written as the other, or after it."""
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor
 
@@ -164,3 +166,34 @@ def pairs_of_two_axes(m: Measured) -> Finding | None:
 def _axes_of(turning: Tensor) -> str:
     axes = turning.nonzero().flatten().tolist()
     return " and ".join(f"axis {axis}" for axis in axes) or "none"
+
+
+def written_elsewhere(permutation: Sequence[int] | None) -> str:
+    """Say how numbers came to be written where others were read; nothing where no rule tells.
+
+    Args:
+        permutation: where each dimension comes out.
+
+    Example:
+        >>> written_elsewhere([0, 2, 1, 3])[:44]
+        'neighbors are read and halves are put side b'
+    """
+    if permutation is None:
+        return ""
+    stacked, beside = "torch.stack((a, b), -1).flatten(-2)", "torch.cat((a, b), -1)"
+    for width in range(4, len(permutation) + 1, 2):
+        rest = range(width, len(permutation))
+        halves = [i // 2 + width // 2 * (i % 2) for i in range(width)]
+        if [*permutation] == [*halves, *rest]:
+            return (
+                f"neighbors are read and halves are put side by side, {beside} for {stacked}: "
+                "write each number where it was read"
+            )
+        if [permutation[i] for i in halves] == [*range(width)] and [*permutation[width:]] == [
+            *rest
+        ]:
+            return (
+                f"halves are read and written as neighbors, {stacked} for {beside}: write each "
+                "number where it was read"
+            )
+    return ""

@@ -1,5 +1,7 @@
 """Rules about what is right and unusual."""
 
+from dataclasses import replace
+
 import torch
 
 from ropelib.diagnosis.circumstances import (
@@ -12,6 +14,7 @@ from ropelib.diagnosis.fit import is_round
 from ropelib.diagnosis.grouped import refused_groups
 from ropelib.diagnosis.inputs import no_gradient, refused_strides
 from ropelib.diagnosis.measured import Measured, speeds_of
+from ropelib.diagnosis.miswritten import written_elsewhere
 from ropelib.diagnosis.origins import centered
 from ropelib.diagnosis.probes import CallError, rising_gaps
 from ropelib.diagnosis.refusals import refused_calls
@@ -37,12 +40,13 @@ def _clockwise(m: Measured) -> Finding | None:
 
 def _permuted(m: Measured) -> Finding | None:
     if m.permutation is not None:
-        return note(
+        found = note(
             "output-permuted",
             "Dimensions come out in another order than they went in (at position 0 they only "
             "move). Scores are right if q and k both do so.",
             dimension_1_comes_out_at=m.permutation[1],
         )
+        return replace(found, cause=written_elsewhere(m.permutation))
 
 
 def _width(m: Measured) -> Finding | None:

@@ -2,8 +2,7 @@
 
 import copy
 import inspect
-import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations, groupby, permutations, product
 
@@ -12,8 +11,6 @@ from torch import Tensor
 
 from ropelib import checks
 from ropelib.axes import axis_of_pairs
-from ropelib.checks import shown
-from ropelib.config.files import loaded
 from ropelib.diagnosis.adapters import keep
 from ropelib.diagnosis.probes import Probe, Rotate, measure, signature_of
 from ropelib.diagnosis.report import Finding, note, wrong
@@ -339,37 +336,6 @@ def _list_of(axes: Sequence[int], word: str = " or ") -> str:
 
 
 # Against what is expected
-
-
-def expected_axes(axes: object, expected: object) -> tuple[int, ...] | None:
-    """Return the axis that is meant for each pair, where the number of them or `expected` says so.
-
-    Raises:
-        TypeError: if `axes` holds no integers.
-        ValueError: if it names one axis alone, or a configuration has sections that cannot be.
-    """
-    if isinstance(axes, (Sequence, Tensor)):
-        return tuple(int(axis) for axis in axes)
-    if (of_pairs := getattr(expected, "axis_of_pairs", None)) is not None:
-        return tuple(of_pairs)
-    if not isinstance(expected, (str, os.PathLike, Mapping)) and not hasattr(expected, "to_dict"):
-        return None
-    keys = _within(loaded(expected), "mrope_section")
-    if keys is None:
-        return None
-    shares = keys["mrope_section"]
-    if not isinstance(shares, Sequence) or len(shares) != number_of_axes(axes):
-        raise ValueError(f"mrope_section must have {axes} numbers, got {shown(shares)}")
-    order = "interleaved" if keys.get("mrope_interleaved") else "chunked"
-    return tuple(axis_of_pairs(shares, order=order))
-
-
-def _within(config: Mapping, key: str) -> Mapping | None:
-    """Return the part of a configuration that has a key."""
-    if key in config:
-        return config
-    parts = (_within(part, key) for part in config.values() if isinstance(part, Mapping))
-    return next((part for part in parts if part is not None), None)
 
 
 def axes_mismatch(m, meant: tuple[int, ...] | None, other: Axes | None) -> Finding | None:

@@ -66,6 +66,21 @@ class RotaryPositionalEmbedding(torch.nn.Module):
 def run_rope(d_k, theta, max_seq_len, in_query_or_key, token_positions):
     return RotaryPositionalEmbedding(theta, d_k, max_seq_len)(in_query_or_key, token_positions)
 """
+IMAGES = """
+import torch
+
+from ropelib import apply_rotary, inv_freq
+from ropelib.axes import axial_cos_sin, axial_inv_freq
+
+def mrope(x, position_ids):
+    tables = axial_cos_sin(position_ids, inv_freq(x.shape[-1]), sections=[16, 24, 24])
+    return apply_rotary(x, *tables, layout="half")
+
+def by_row_and_column(x, rows, columns):
+    places = torch.stack((rows, columns))
+    tables = axial_cos_sin(places, axial_inv_freq(64, 2), sections=[16, 16])
+    return apply_rotary(x, *tables, layout="half")
+"""
 CONFIG = {
     "model_type": "llama",
     "hidden_size": 256,
@@ -79,15 +94,16 @@ CONFIG = {
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """What the page speaks of: three files of code, and a configuration."""
+    """What the page speaks of: files of code, and a configuration."""
     (tmp_path / "rope.py").write_text(ROPE)
     (tmp_path / "numpy_rope.py").write_text(NUMPY)
     (tmp_path / "course.py").write_text(COURSE)
+    (tmp_path / "images.py").write_text(IMAGES)
     (tmp_path / "config.json").write_text(json.dumps(CONFIG))
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
     yield tmp_path
-    for name in ("rope", "numpy_rope", "course"):
+    for name in ("rope", "numpy_rope", "course", "images"):
         sys.modules.pop(name, None)
 
 
@@ -100,7 +116,7 @@ def test_there_is_a_command_for_each_kind_of_reader():
     told = " ".join(COMMANDS)
     for word in ("rope.py:rotate", "LlamaRotaryEmbedding", "inspect", "course.py", "conformance"):
         assert word in told
-    assert len(CELLS) == 4
+    assert len(CELLS) == 5
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -131,7 +147,7 @@ def test_the_choices_lead_to_the_sections_of_the_page():
     )
     headings = re.findall(r"^## (.+)$", PAGE, re.MULTILINE)
     slugs = {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
-    assert set(chosen) <= slugs and len(set(chosen)) == 7
+    assert set(chosen) <= slugs and len(set(chosen)) == 8
 
 
 def test_reports_of_the_page_are_what_the_command_prints(folder, capsys):

@@ -153,11 +153,13 @@ def test_a_reader_allows_what_the_grade_allows_that_it_is_set_to(name, written, 
     (tmp_path / name).write_text(text, "ascii")
     status, said = made(tmp_path / name, tmp_path)(written.folder)
     assert status == 1
+    assert name == "reader.py" or sum("are right with ANGLES =" in line for line in said) == 1
     assert GRADE[name][0] in text
     (tmp_path / name).write_text(text.replace(*GRADE[name]), "ascii")
     status, said = made(tmp_path / name, tmp_path)(written.folder)
     count = len(written.vectors["cases"])
     assert status == 0 and f"{count} of {count} right" in said
+    assert not any("ANGLES" in line for line in said)
 
 
 # Where a reader's own rotation has cosine and sine, and the same a little too long.

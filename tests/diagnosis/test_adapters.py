@@ -4,10 +4,10 @@ import importlib
 
 import pytest
 import torch
-from exhibits import plain
+from exhibits import PLAIN, plain
 
 import ropelib
-from ropelib import RotaryEmbedding, diagnosis
+from ropelib import RotaryEmbedding, diagnosis, inv_freq
 from ropelib.checks import LAYOUTS
 from ropelib.diagnosis import (
     Finding,
@@ -47,7 +47,8 @@ def test_what_takes_the_sequence_first_is_told_how_to_be_judged(shift):
 
     report = diagnose(breaks)
     if shift:
-        assert report.codes == ("rotates-by-head",)
+        assert report.codes == ("off-by-one", "called-as")
+        assert "--seq-first" in report.findings[1].sentence
         assert diagnose(seq_first(breaks)).codes == ("off-by-one",)
     else:
         assert report.codes == ("takes-sequence-first",) and not report.ok
@@ -110,6 +111,41 @@ def test_seq_first_goes_inside_of_an_adapter_as_well():
         assert diagnose(rotate, max_position=40).ok
     late = seq_first(lambda x, start_pos: by_start(x, start_pos + 1))
     assert diagnose(late, max_position=40).codes == ("off-by-one",)
+
+
+def signless(x, ids):  # of the sequence first
+    a, b = x[..., ::2], x[..., 1::2]
+    angles = (ids[:, None].double() * PLAIN)[:, None]
+    cos, sin = angles.cos().float(), angles.sin().float()
+    return torch.stack((a * cos + b * sin, a * sin + b * cos), dim=-1).flatten(-2)
+
+
+SEQUENCE_FIRST_BUGS = [
+    (lambda x, start_pos: by_start(x, start_pos + 1), "off-by-one"),
+    (lambda xq, xk, start_pos: both_by_start(xq, xk, start_pos + 1), "off-by-one"),
+    (lambda q, k, start_pos: both_by_start(q, k, 0), "positions-restart"),
+    (lambda x, ids: both_at(x, x, ids.bfloat16())[0], "positions-in-bfloat16"),
+    (signless, "minus-sign-missing"),
+]
+
+
+@pytest.mark.parametrize(("rotate", "code"), SEQUENCE_FIRST_BUGS, ids=lambda each: str(each)[:30])
+def test_a_bug_of_the_other_order_is_named_and_the_order_is_said(rotate, code):
+    report = diagnose(rotate, max_position=512)
+    assert report.codes == (code, "called-as"), report
+    assert "seq_first(...) or --seq-first" in report.findings[1].sentence
+    assert diagnose(seq_first(rotate), max_position=512).codes == (code,)
+
+
+def test_where_nothing_tells_heads_from_tokens_both_orders_are_named():
+    (finding,) = diagnose(lambda x, ids: by_start(x, 0)).findings
+    assert finding.code == "rotates-by-head" and "--seq-first" in finding.sentence
+    assert finding.sentence.endswith("it is position-ids-ignored.")
+
+
+def test_a_mismatch_in_the_other_order_is_told_in_it():
+    report = diagnose(lambda x, ids: both_at(x, x, ids)[0], inv_freq=inv_freq(64, 5e5))
+    assert report.codes == ("base-not-as-expected", "called-as")
 
 
 def test_seq_first_hands_over_what_is_contiguous_where_that_is_asked_for():

@@ -1,6 +1,7 @@
 """`python -m ropelib`: what it prints, and its exit status."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -96,6 +97,17 @@ def test_a_shell_sees_status_output_and_errors(folder):
     absent = shell("inspect", "absent.json")
     assert (absent.returncode, absent.stdout) == (2, "")
     assert "absent.json" in absent.stderr and absent.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(("name", "status"), [("late", 1), ("right", 0)])
+def test_who_closes_the_pipe_hears_the_verdict_and_nothing_else(folder, name, status):
+    reads, writes = os.pipe()
+    os.close(reads)
+    command = [sys.executable, "-m", "ropelib", "diagnose", f"rotations:{name}"]
+    command += ["--max-position", "64"]
+    done = subprocess.run(command, cwd=folder, stdout=writes, stderr=subprocess.PIPE, text=True)
+    os.close(writes)
+    assert (done.returncode, done.stderr) == (status, "")
 
 
 def test_a_right_rotation_exits_with_0_and_prints_the_report(run):

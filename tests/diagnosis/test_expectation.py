@@ -35,6 +35,22 @@ def test_an_expected_configuration_may_be_an_object_with_methods_or_values():
 LLAMA = {"model_type": "llama", "hidden_size": 256, "num_attention_heads": 4}
 
 
+def test_a_base_that_is_lost_with_its_scaling_is_told_with_it():
+    def with_base(base):
+        return lambda x, ids: plain(x, ids, inv_freq(128, base))
+
+    lost = diagnose(with_base(1e4), head_dim=128, expected="llama-3.1-8b", max_position=600)
+    assert lost.codes == ("base-not-as-expected",)
+    said = "The base is 10000, expected 500000, and the scaling that is expected is missing as well"
+    assert lost.findings[0].sentence == f"{said}: slow pairs are meant to be divided by 8."
+    scaling = diagnose(with_base(5e5), head_dim=128, expected="llama-3.1-8b", max_position=600)
+    assert scaling.codes == ("scaling-missing",)
+    linear = diagnose(plain, inv_freq=inv_freq(64, 5e5) / 4).findings[0].sentence
+    assert linear.endswith("all pairs are meant to be divided by 4.")
+    alike = diagnose(plain, inv_freq=inv_freq(64, 5e5)).findings[0].sentence
+    assert alike == "The base is 10000, expected 500000."
+
+
 class Configuration:
     def __init__(self, **values):
         self.values = values

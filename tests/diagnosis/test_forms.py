@@ -233,6 +233,24 @@ def test_a_bug_in_a_form_is_named(form, code):
     assert not report.ok and report.codes[0] == code, report
 
 
+def test_halves_put_side_by_side_are_named():
+    beside = "halves are put side by side, torch.cat((a, b), -1) for torch.stack((a, b), -1)"
+    assert beside in diagnose(Joined, max_position=600).findings[0].cause
+
+    def neighbors(x, ids):
+        return plain(x, ids, layout="interleaved")
+
+    report = diagnose(lambda x, ids: joined(neighbors(x, ids)), expected=neighbors)
+    assert report.codes == ("results-not-as-expected",)
+    assert beside in report.findings[0].cause
+    assert report.findings[0].evidence == {"dimension 1 comes out at": 32}
+
+    def stacked(x, ids):
+        return torch.stack(plain(x, ids).chunk(2, -1), -1).flatten(-2)
+
+    assert diagnose(stacked).findings[0].cause.startswith("halves are read and written as neighb")
+
+
 def test_options_of_a_form_are_said_by_name():
     assert diagnose(from_operator(onnx, interleaved=True), max_position=64).layout == "interleaved"
     partial = diagnose(from_operator(onnx, head_dim=80, rotary_dim=20), max_position=64)

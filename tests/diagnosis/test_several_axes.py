@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 import torch
+from exhibits.kit import plain, turn
 from exhibits.several_axes import AXIAL, IN_BLOCKS, IN_TURN, ROWS_FIRST, of
 
 from ropelib import inv_freq
@@ -69,8 +70,35 @@ def test_what_is_meant_may_be_an_object_or_a_configuration():
     assert diagnose(of(IN_BLOCKS), axes=3, expected=config, **SHORT).ok
     turns = diagnose(of(IN_TURN), axes=3, expected=config, **SHORT)
     assert turns.codes == ("axes-in-turn",)
+    text = diagnose(plain, expected=config, **SHORT)
+    assert text.codes == ("axes-not-compared",) and "--axes 3 (axes=3)" in str(text)
     with pytest.raises(ValueError, match=r"mrope_section must have 2 numbers, got \[8, 12, 12\]"):
         diagnose(HEIGHT_AND_WIDTH, axes=2, expected=config, **SHORT)
+
+
+def by_last_axis(x, ids):  # takes (seq_len,) as well, and turns nothing by it
+    places = ids.movedim(0, -1)[..., IN_BLOCKS].double()
+    return turn(x, places * inv_freq(64), "half") if places.dim() > 1 else x
+
+
+@pytest.mark.parametrize(
+    ("rotate", "code", "count"),
+    [
+        (of(IN_BLOCKS), "call-raises", 3),
+        (HEIGHT_AND_WIDTH, "call-raises", 2),
+        (by_last_axis, "does-not-rotate", 3),
+    ],
+    ids=["raises", "raises, two", "turns nothing"],
+)
+def test_where_positions_of_several_axes_would_turn_it_that_is_said(rotate, code, count):
+    (finding,) = diagnose(rotate, **SHORT).findings
+    assert finding.code == code
+    assert finding.sentence.endswith(f"have {count} axes: --axes {count} (axes={count}).")
+    assert diagnose(rotate, axes=count, **SHORT).ok
+
+
+def test_what_turns_nothing_by_several_axes_either_gets_no_hint():
+    assert "axes" not in str(diagnose(lambda x, ids: x))
 
 
 def test_the_command_line_takes_the_number_of_axes(tmp_path, monkeypatch, capsys):

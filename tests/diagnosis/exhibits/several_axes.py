@@ -2,7 +2,7 @@
 
 import torch
 
-from exhibits.kit import DIM, PLAIN, exhibit, modeling, over_heads, swapped_halves, turn
+from exhibits.kit import DIM, PLAIN, exhibit, modeling, over_heads, plain, swapped_halves, turn
 from ropelib import apply_rotary, inv_freq
 from ropelib.axes import axial_cos_sin, axial_inv_freq, axis_of_pairs
 from ropelib.diagnosis import from_tables
@@ -211,7 +211,14 @@ def _():
     return {"rotate": rotate, "axes": 3}
 
 
-# Wrong against what is expected
+# Against what is expected
+
+
+@exhibit("a model of images, as its text is rotated", base=10_000, notes=("axes-not-compared",))
+def _():
+    rope = {"rope_type": "default", "rope_theta": 10_000.0, "mrope_section": [8, 12, 12]}
+    config = {"model_type": "qwen2_vl_text", "head_dim": DIM, "rope_parameters": rope}
+    return {"rotate": plain, "expected": config}
 
 
 @exhibit("height for width", "axes-exchanged", layout="half")

@@ -17,6 +17,37 @@ def ntk(length, original=2048):
 # Steps of decoding
 
 
+def by_offset(position):
+    """Rotate from an offset; `position` says which, by the offset and how many tokens there are."""
+    return lambda x, offset: plain(x, position(offset, x.shape[2]) + torch.arange(x.shape[2]))
+
+
+@exhibit("an offset that a single token loses", "decode-restarts-at-zero", base=10_000)
+def _():
+    return {"rotate": by_offset(lambda offset, tokens: offset if tokens > 1 else 0)}
+
+
+@exhibit("an offset of q alone that a single token loses", "decode-restarts-at-zero", base=10_000)
+def _():
+    q = by_offset(lambda offset, tokens: offset if tokens > 1 else 0)
+    k = by_offset(lambda offset, tokens: offset)
+    return {"rotate": lambda q_, k_, start_pos: (q(q_, start_pos), k(k_, start_pos))}
+
+
+@exhibit("an offset that single tokens count already", "decode-off-by-one", base=10_000)
+def _():
+    return {"rotate": by_offset(lambda offset, tokens: offset + (tokens == 1))}
+
+
+@exhibit("steps of a few tokens that stand still, by offset", "short-steps-wrong", base=10_000)
+def _():
+    def rotate(x, offset):
+        ids = torch.arange(x.shape[2]) if not 1 < x.shape[2] < 5 else torch.zeros(x.shape[2])
+        return plain(x, offset + ids)
+
+    return {"rotate": rotate}
+
+
 @exhibit("dynamic NTK for prompts, steps unscaled", "scaled-in-the-prefill-alone", layout="half")
 def _():
     def rotate(x, ids):
