@@ -192,6 +192,8 @@ def _by_positions(rotate: Callable, names: tuple[str, ...]) -> tuple[Rotate, ...
         return _by_offset(rotate, offset, both)
     if names[:1] and names[0] in POSITIONS:
         return _positions_before(rotate)
+    if _is_a_setting(rotate, names[1 + both :]):
+        return from_module(from_counting(rotate)) if both else (from_counting(rotate),)
     if both and _binds(rotate, "q", "k", "position_ids"):
         return from_module(rotate)
     name = next((name for name in POSITIONS if name in names), "position_ids")
@@ -208,6 +210,17 @@ def _by_positions(rotate: Callable, names: tuple[str, ...]) -> tuple[Rotate, ...
     if names and _binds(rotate, "x") and not _binds(rotate, "x", "position_ids"):
         return (from_counting(rotate),)
     return (rotate,)
+
+
+def _is_a_setting(rotate: Callable, names: tuple[str, ...]) -> bool:
+    """Say whether what stands where positions do is a base, a scale, an axis or a switch.
+
+    Its default tells: no positions are a word, a switch, a fraction or a number other than 0.
+    """
+    if not names or {*names} & {*POSITIONS, *OFFSETS}:
+        return False
+    default = signature_of(rotate).parameters[names[0]].default
+    return default != 0 and isinstance(default, (bool, float, int, str)) or default is False
 
 
 def _beside_v(rotate: Callable) -> Callable:
