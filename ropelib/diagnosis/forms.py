@@ -220,7 +220,7 @@ def _is_a_setting(rotate: Callable, names: tuple[str, ...]) -> bool:
     if not names or {*names} & {*POSITIONS, *OFFSETS}:
         return False
     default = signature_of(rotate).parameters[names[0]].default
-    return default != 0 and isinstance(default, (bool, float, int, str)) or default is False
+    return (default != 0 and isinstance(default, (bool, float, int, str))) or default is False
 
 
 def _beside_v(rotate: Callable) -> Callable:
@@ -350,7 +350,7 @@ def _positions_before(rotate: Callable) -> tuple[Rotate, ...]:
     def flat(*given: Tensor) -> object:
         *tensors, ids = given
         batch, _, tokens, width = tensors[0].shape
-        ids = ids.expand(batch, -1).reshape(-1)
+        ids = _of_rows(ids, batch).flatten(-2)
         turned = rotate(ids, *(x.transpose(1, 2).flatten(2).flatten(0, 1) for x in tensors))
 
         def back(x: Tensor) -> Tensor:
@@ -377,23 +377,29 @@ def _binds(rotate: Callable, *arguments: str, **named: object) -> bool:
     return True
 
 
+def _of_rows(position_ids: Tensor, rows: int) -> Tensor:
+    """Return positions of each row, `(batch, seq_len)`, behind their axes where they have some."""
+    return position_ids.expand(*position_ids.shape[:-2], rows, -1)
+
+
 def _as_rows_of_the_batch(rotate: Callable) -> Rotate:
     """Call with x `(batch * num_heads, seq_len, d_k)` and a row of positions for each, or whole."""
 
     def rows(x: Tensor, position_ids: Tensor) -> Tensor:
-        ids = position_ids.expand(len(x), -1).repeat_interleave(x.shape[1], dim=0)
+        ids = _of_rows(position_ids, len(x)).repeat_interleave(x.shape[1], dim=-2)
         rotated = rotate(x.flatten(0, 1), ids)
         return rotated.reshape(x.shape) if rotated.numel() == x.numel() else rotated
 
     def whole(x: Tensor, position_ids: Tensor) -> Tensor:
-        return rotate(x, position_ids.expand(len(x), -1))
+        return rotate(x, _of_rows(position_ids, len(x)))
 
     said = "x (batch, num_heads, seq_len, d_k), token_positions "
     ways = [
         Way(rows),
         Way(whole, f"{said}(batch, seq_len)"),
         Way(
-            lambda x, ids: rotate(x, ids.expand(len(x), -1)[:, None]), f"{said}(batch, 1, seq_len)"
+            lambda x, ids: rotate(x, _of_rows(ids, len(x)).unsqueeze(-2)),
+            f"{said}(batch, 1, seq_len)",
         ),
         Way(row_by_row(rotate), f"{said}(seq_len,)"),
     ]

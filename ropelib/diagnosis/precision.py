@@ -87,7 +87,7 @@ def _explain(m: Measured, far: Curves, near: Curves, when: str) -> Finding | Non
             since = guess.since or since
             return Finding(guess.code, "wrong", guess.sentence, evidence, guess.cause, since)
     later = _later_speeds(phases, far.positions, since)
-    if later is not None:
+    if later is not None and since > 0:  # position 0 has no frequency
         ratios = (later / speeds).tolist()
         changed = max(ratios, key=lambda ratio: abs(ratio - 1))
         if when and bool((error(positions * later) < allowed).all()):  # rounding hid it before

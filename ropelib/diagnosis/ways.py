@@ -69,7 +69,7 @@ def _is_right(way: Way, *given: Tensor) -> bool | None:
     x = tensors[0]
     vector = random(1, 1, 1, x.shape[-1], like=x)
     positions = torch.arange(_TOKENS, device=ids.device)
-    positions = positions[None] if ids.dim() == 2 else positions
+    positions = positions.expand(*ids.shape[:-2], *ids.shape[-2:-1] and (1,), -1)
     pairs = []
     try:
         for v in (vector, vector.flip(-1)):

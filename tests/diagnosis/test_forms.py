@@ -29,6 +29,31 @@ def rotated(x, cos, sin, interleaved):
     return torch.cat((turned, rest), dim=-1).type_as(x)
 
 
+@pytest.mark.parametrize("setting", ["base", "interleaved", "axis", "kind"])
+def test_a_setting_after_x_is_no_position(setting):
+    settings = {"base": 10_000.0, "interleaved": True, "axis": -2, "kind": "plain"}
+
+    def counts(x, default):
+        assert default == settings[setting]
+        return plain(x, torch.arange(x.shape[-2]))
+
+    forms = {
+        "base": lambda x, base=10_000.0: counts(x, base),
+        "interleaved": lambda x, interleaved=True: counts(x, interleaved),
+        "axis": lambda x, axis=-2: counts(x, axis),
+        "kind": lambda x, kind="plain": counts(x, kind),
+    }
+    report = diagnose(forms[setting], max_position=64)
+    assert report.codes == ("counts-itself",), report
+
+
+def test_a_setting_after_q_and_k_is_no_position():
+    def rotate(q, k, theta=10_000.0):
+        return tuple(plain(x, torch.arange(x.shape[-2]), inv_freq(64, theta)) for x in (q, k))
+
+    assert diagnose(rotate, max_position=64).codes == ("counts-itself",)
+
+
 class Course(torch.nn.Module):
     """The class that CS336 asks for; `first` is the number of the first pair."""
 

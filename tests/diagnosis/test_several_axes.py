@@ -55,6 +55,32 @@ def test_positions_are_handed_over_as_they_are_taken(form):
     assert report.to_dict()["axis_of_pairs"] == ROWS_FIRST
 
 
+def by_flat_positions(positions, query, key):
+    """As vLLM calls it: positions (axes, tokens), and the heads of a token in one row."""
+    if positions.dim() != 2:
+        raise ValueError("positions of another shape")
+
+    def one(x):
+        heads = x.unflatten(-1, (-1, 64)).transpose(0, 1)[None]
+        return HEIGHT_AND_WIDTH(heads, positions[:, None])[0].transpose(0, 1).flatten(1)
+
+    return one(query), one(key)
+
+
+def test_flat_positions_may_have_axes():
+    report = diagnose(by_flat_positions, axes=2, **SHORT)
+    assert report.axis_of_pairs == tuple(ROWS_FIRST), report
+    assert report.ok and "called-as" in report.codes
+
+
+def test_positions_of_the_course_may_have_axes():
+    def rotate(x, token_positions):
+        return HEIGHT_AND_WIDTH(x[:, None], token_positions)[:, 0]
+
+    report = diagnose(rotate, axes=2, **SHORT)
+    assert report.axis_of_pairs == tuple(ROWS_FIRST), report
+
+
 def test_the_axis_of_each_pair_may_be_a_tensor():
     each = diagnose(of(IN_TURN), axes=3, **SHORT).axis_of_pairs
     assert diagnose(of(IN_TURN), axes=torch.tensor(each), **SHORT).ok
