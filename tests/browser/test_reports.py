@@ -143,7 +143,9 @@ _LINES = """(nodes) => nodes.map((node) => {
 }).filter((lines) => lines.length > 1)"""
 
 
-@pytest.mark.parametrize(("which", "count"), [(".go-Wrong", 1), (".highlight-pycon [style]", 2)])
+@pytest.mark.parametrize(
+    ("which", "count"), [(".go-Wrong", 1), (".highlight-pycon [style]:not(.go)", 2)]
+)
 def test_a_verdict_and_what_is_typed_go_on_further_in(shown, which, count):
     broken = shown.locator(which).evaluate_all(_LINES)
     if shown.viewport_size["width"] == PHONE[0]:

@@ -18,15 +18,13 @@ function reported(name, value) {
   return { "data-report": name, "data-value": value };
 }
 
-// Decimals of angles, and of lengths, that tell what should be from what is.
+// Decimals of angles, and of lengths: as many as tell what is from what should be, of one of the two.
 export function decimals({ turned, wanted, length, lasting, fits }) {
-  const found = [0, 1, 2, 3].find(
-    (more) =>
-      formatAngle(turned, 1 + more) !== formatAngle(wanted, 1 + more) ||
-      formatNumber(length, 2 + more) !== formatNumber(lasting, 2 + more),
-  );
-  const more = (!fits && found) || 0;
-  return [1 + more, 2 + more];
+  const apart = (format, a, b, from) =>
+    [0, 1, 2, 3].find((more) => format(a, from + more) !== format(b, from + more)) ?? Infinity;
+  const [angle, long] = [apart(formatAngle, turned, wanted, 1), apart(formatNumber, length, lasting, 2)];
+  if (fits || Math.min(angle, long) === Infinity) return [1, 2];
+  return angle <= long ? [1 + angle, 2] : [1, 2 + long];
 }
 
 // A disc with a tick, or with an exclamation mark; of nothing, none.
@@ -46,8 +44,8 @@ export function pairsPicture(words) {
     const radius = Math.min((cell / 2 - 4) / FAR, 66);
     const middle = 2 * LINE + 4 + FAR * radius;
     const row = (i) => middle + FAR * radius + 16 + i * LINE;
-    const high = row(2) + 8;
-    const height = high * Math.ceil(pairs.length / columns);
+    const high = row(2) + 24;
+    const height = high * Math.ceil(pairs.length / columns) - 16;
     setAttributes(picture, { viewBox: `0 0 ${width} ${height}`, height });
     const { places, turned, wanted, length } = words.rows;
     const names = [
@@ -71,7 +69,7 @@ function plane(words, { before, after, should, ...pair }, i, readable, x, y, rad
     return [x + point[0] * scale, y - point[1] * scale];
   };
   const origin = [x, y];
-  const end = at(should);
+  const end = at(should, FAR);
   const kind = readable ? (pair.fits ? "fits" : "off") : "";
   const number = (name, k, value, text, tone = "") => {
     const shown = readable || name === "wanted";

@@ -32,8 +32,16 @@ test("what is wrong shows in its numbers, by as many decimals as that takes", ()
     [1, 2],
     [1, 2],
     [1, 2],
-    [2, 3],
+    [2, 2],
   ]);
+  const longer = measured(
+    X,
+    X.map((value) => 1.003 * value),
+    X,
+    "half",
+    0.005,
+  );
+  assert.deepEqual(decimals(longer[1]), [1, 3]);
   const same = measured(X, rightAt(X, 3, 1e4, "half"), rightAt(X, 3, 1e4, "half"), "half", 0.005);
   assert.deepEqual(same.map(decimals), Array(4).fill([1, 2]));
 });
