@@ -1,12 +1,13 @@
 """What only an expectation can show, however it is given."""
 
 import json
+from functools import partial
 
 import pytest
 import torch
 from exhibits import PLAIN, plain
 
-from ropelib import inv_freq
+from ropelib import convert_layout, inv_freq
 from ropelib.checks import LAYOUTS
 from ropelib.config import RopeConfig
 from ropelib.diagnosis import diagnose
@@ -196,3 +197,23 @@ def test_a_direction_is_expected_where_frequencies_are():
     Backward.direction = 2
     with pytest.raises(ValueError, match="direction must be 1 or -1, got 2"):
         diagnose(back, expected=Backward())
+
+
+def read_as_neighbors(x, ids):
+    """Pairs of neighbors, put side by side as halves."""
+    return convert_layout(plain(x, ids, layout="interleaved"), source="interleaved", target="half")
+
+
+def test_another_order_of_what_comes_out_is_said_with_its_difference():
+    neighbors = partial(plain, layout="interleaved")
+    for rotate, expected, at in (
+        (read_as_neighbors, neighbors, 32),
+        (neighbors, read_as_neighbors, 1),
+    ):
+        (finding,) = diagnose(rotate, expected=expected, max_position=64).findings
+        assert finding.code == "results-not-as-expected"
+        said = f"another order: dimension 1 at {at}, expected at {33 - at}."
+        assert finding.sentence.endswith(said)
+        assert finding.evidence["largest difference"] == pytest.approx(1, abs=1e-3)
+        assert ("put side by side" in finding.cause) == (at == 32)
+    assert diagnose(read_as_neighbors, expected=read_as_neighbors, max_position=64).ok
