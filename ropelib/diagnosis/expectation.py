@@ -22,7 +22,7 @@ from ropelib.diagnosis.at_length import (
 )
 from ropelib.diagnosis.axes_meant import axes_not_asked, axes_not_compared, expected_axes
 from ropelib.diagnosis.causes import inverted_blend, last_pair_still
-from ropelib.diagnosis.expected_frequencies import axes_off, base_off
+from ropelib.diagnosis.expected_frequencies import axes_off, base_off, in_reverse
 from ropelib.diagnosis.expected_results import results_differ
 from ropelib.diagnosis.fit import Fit
 from ropelib.diagnosis.guards import Unmeasured
@@ -267,7 +267,7 @@ class Expectation:
             fit = Fit.of(expected, longest, 5e-6)
             if (fit.jump or 1) > 1.01 and (finding := self._of_scaling(m, fit, evidence)):
                 return finding
-            if finding := base_off(m, fit):
+            if finding := in_reverse(measured, expected, m.noise) or base_off(m, fit):
                 return finding
         meant = self.axis_of_pairs or (self.other and self.other.axes and self.other.axes.of_pairs)
         return axes_off(m, measured, expected, meant) or Finding(
@@ -298,14 +298,18 @@ class Expectation:
                 "rope_type llama3 or yarn read as linear: its factor is taken, and no more",
             )
         if m.fit.jump is not None and abs(m.fit.jump / fit.jump - 1) < 1e-3:
+            same = m.fit.split == fit.split
+            others = "the same pairs lie between the fast and the slow ones, at other frequencies"
             return Finding(
                 "blend-not-as-expected",
                 "wrong",
-                "Base and factor are the expected ones, and other pairs lie between the fast and "
-                "the slow ones.",
+                "Base and factor are the expected ones, and "
+                + (f"{others}." if same else "other pairs lie between the fast and the slow ones."),
                 evidence,
-                "beta_fast and beta_slow exchanged or defaults, truncate ignored (gpt-oss), or "
-                "another original_max_position_embeddings",
+                "smooth (or the ramp) for 1 - smooth in the blend, or another interpolation"
+                if same
+                else "beta_fast and beta_slow exchanged or defaults, truncate ignored (gpt-oss), "
+                "or another original_max_position_embeddings",
             )
         return None
 

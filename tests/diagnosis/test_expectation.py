@@ -5,7 +5,7 @@ from functools import partial
 
 import pytest
 import torch
-from exhibits import PLAIN, plain
+from exhibits import EXHIBITS, PLAIN, plain
 
 from ropelib import convert_layout, inv_freq
 from ropelib.checks import LAYOUTS
@@ -217,3 +217,32 @@ def test_another_order_of_what_comes_out_is_said_with_its_difference():
         assert finding.evidence["largest difference"] == pytest.approx(1, abs=1e-3)
         assert ("put side by side" in finding.cause) == (at == 32)
     assert diagnose(read_as_neighbors, expected=read_as_neighbors, max_position=64).ok
+
+
+SAID = {
+    "smooth for 1 - smooth in Llama 3's blend": ("the same pairs lie between", "1 - smooth"),
+    "another training length (gpt-oss, vLLM 28244)": ("other pairs lie between", "beta_fast"),
+    "frequencies in reverse": ("in reverse", "flipped"),
+    "NTK-aware, where linear scaling is meant": (
+        "expected 10000, and frequencies divided by 4",
+        "base * factor ** (d / (d - 2)) with factor 4",
+    ),
+    "plain, where an NTK-aware base is meant": (
+        "is 10000, expected 41829.4, which is 10000 * 4 ** (d / (d - 2)).",
+        "NTK-aware scaling by 4 left out",
+    ),
+    "base lost": ("is 10000, expected 500000.", "rope_theta lost"),
+    "exponents of the whole head, of which half turns": (
+        "0.5 times",
+        "2i / 64, of the whole head, in place of 2i / 32; or i / d in place of 2i / d",
+    ),
+    "exponents i / d (LeetCUDA 290)": ("0.5 times", "i / d in place of 2i / d"),
+}
+
+
+@pytest.mark.parametrize("name", SAID)
+def test_how_frequencies_came_to_be_others_is_said(name):
+    (sentence, cause), made = SAID[name], next(e for e in EXHIBITS if e.name == name)
+    finding = diagnose(**made.make(), max_position=512).findings[0]
+    assert sentence in finding.sentence
+    assert cause in finding.cause and "whole head" not in finding.cause.removeprefix(cause)
