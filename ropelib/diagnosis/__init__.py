@@ -403,4 +403,4 @@ def _profile(m: Measured) -> str:
         )
     if m.num_pairs == 1:
         return f"one pair, {float(speeds[0]):.6g} rad/token"
-    return f"not geometric: {float(speeds[0]):.6g} to {float(speeds[-1]):.6g} rad/token"
+    return f"not geometric: {float(speeds.min()):.6g} to {float(speeds.max()):.6g} rad/token"

@@ -219,7 +219,7 @@ _NOTES = {
     ),
     "centered": (
         "Places are counted from the middle of an image, or from another origin.",
-        "coordinates from -1 to 1, as DINOv3 has them",
+        "coordinates from -1 to 1 (DINOv3), or from 1 on all axes (Llama 4)",
         "Right where q and k both do so, as scores depend on distances.",
     ),
     "several-axes": (

@@ -125,7 +125,7 @@ COMPARED = {
     ),
     "blend-not-as-expected": (
         "Base and factor are right, and the blend between is not.",
-        "beta_fast, beta_slow, truncate or the training length",
+        "beta_fast, beta_slow, truncate, the training length, or smooth for 1 - smooth",
         "Hand on each of these keys.",
     ),
     "base-not-as-expected": (

@@ -95,7 +95,7 @@ WRONG = {
     ),
     "cosine-negated": (
         "One dimension of each pair has a minus before its cosine.",
-        "x negated in place, on the way to the rotated copy",
+        "x negated in place, on the way to the rotated copy; a sign on the wrong term",
         "Negate a copy: -b, and not b.neg_().",
     ),
     "pair-overwritten": (

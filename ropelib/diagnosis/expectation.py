@@ -16,18 +16,17 @@ from ropelib.config import RopeConfig
 from ropelib.config.gallery import GALLERY, named, slug
 from ropelib.diagnosis.at_length import (
     Meant,
-    differs_from_another,
     differs_when_long,
     meant_at,
     not_reached,
 )
 from ropelib.diagnosis.axes_meant import axes_not_asked, axes_not_compared, expected_axes
 from ropelib.diagnosis.causes import inverted_blend, last_pair_still
-from ropelib.diagnosis.expected_frequencies import axes_off, base_off
+from ropelib.diagnosis.expected_frequencies import axes_off, base_off, in_reverse
+from ropelib.diagnosis.expected_results import results_differ
 from ropelib.diagnosis.fit import Fit
 from ropelib.diagnosis.guards import Unmeasured
 from ropelib.diagnosis.measured import Measured
-from ropelib.diagnosis.miswritten import written_elsewhere
 from ropelib.diagnosis.probes import Probe, with_width
 from ropelib.diagnosis.report import Finding, wrong
 from ropelib.diagnosis.several_axes import axes_mismatch
@@ -130,7 +129,7 @@ class Expectation:
             self._of_frequencies,
             self._of_factor,
             self._of_axes,
-            self._of_results,
+            lambda m: results_differ(m, self.other),
             lambda m: differs_when_long(m, self.at_length),
         )
         return next(filter(None, (rule(m) for rule in rules)), None)
@@ -268,7 +267,7 @@ class Expectation:
             fit = Fit.of(expected, longest, 5e-6)
             if (fit.jump or 1) > 1.01 and (finding := self._of_scaling(m, fit, evidence)):
                 return finding
-            if finding := base_off(m, fit):
+            if finding := in_reverse(measured, expected, m.noise) or base_off(m, fit):
                 return finding
         meant = self.axis_of_pairs or (self.other and self.other.axes and self.other.axes.of_pairs)
         return axes_off(m, measured, expected, meant) or Finding(
@@ -299,14 +298,18 @@ class Expectation:
                 "rope_type llama3 or yarn read as linear: its factor is taken, and no more",
             )
         if m.fit.jump is not None and abs(m.fit.jump / fit.jump - 1) < 1e-3:
+            same = m.fit.split == fit.split
+            others = "the same pairs lie between the fast and the slow ones, at other frequencies"
             return Finding(
                 "blend-not-as-expected",
                 "wrong",
-                "Base and factor are the expected ones, and other pairs lie between the fast and "
-                "the slow ones.",
+                "Base and factor are the expected ones, and "
+                + (f"{others}." if same else "other pairs lie between the fast and the slow ones."),
                 evidence,
-                "beta_fast and beta_slow exchanged or defaults, truncate ignored (gpt-oss), or "
-                "another original_max_position_embeddings",
+                "smooth (or the ramp) for 1 - smooth in the blend, or another interpolation"
+                if same
+                else "beta_fast and beta_slow exchanged or defaults, truncate ignored (gpt-oss), "
+                "or another original_max_position_embeddings",
             )
         return None
 
@@ -337,30 +340,6 @@ class Expectation:
 
     def _of_axes(self, m: Measured) -> Finding | None:
         return axes_mismatch(m, self.axis_of_pairs, self.other and self.other.axes)
-
-    def _of_results(self, m: Measured) -> Finding | None:
-        """Compare what two rotations make of the same vectors, where nothing else tells them."""
-        if self.other is None:
-            return None
-        near, other = m.near, self.other.near
-        count = min(len(near.positions), len(other.positions))
-        of_m, of_other = near.matrices[:count] / m.factors, other.matrices[:count]
-        differs = (of_m - of_other / self.other.factors).abs().amax(dim=(1, 2))
-        moved = m.permutation != self.other.permutation
-        if differs.max() < SAME and not moved:
-            return differs_from_another(m, self.other)
-        since = 0 if moved else int(near.positions[:count][differs >= SAME][0])
-        evidence = {"largest_difference": float(differs.max())}
-        if moved and m.permutation is not None:
-            evidence = {"dimension_1_comes_out_at": m.permutation[1]}
-        return wrong(
-            "results-not-as-expected",
-            "Frequencies, factor and layout are the expected ones, and results are not.",
-            (moved and written_elsewhere(m.permutation))
-            or "other dimensions that turn, the sign of sin, or an output in another order",
-            since,
-            **evidence,
-        )
 
 
 @dataclass(frozen=True)

@@ -28,8 +28,48 @@ def base_off(m, fit: Fit) -> Finding | None:
         sentence += ", and the scaling that is expected is missing as well: "
         sentence += f"{which} pairs are meant to be divided by {times:.6g}"
         cause = "rope_parameters (rope_theta, rope_scaling) not read, so that defaults are used"
+    if ntk := _base_scaled(m, fit.base, times):
+        sentence, cause = f"The base is {m.fit.base:.6g}, expected {fit.base:.6g}{ntk[0]}", ntk[1]
     return _exponents_off(m, fit.base) or wrong(
         "base-not-as-expected", f"{sentence}.", cause, **evidence
+    )
+
+
+def _base_scaled(m, base: float, times: float) -> tuple[str, str] | None:
+    """Say that the base is NTK-aware where it is not meant to be, or the other way round."""
+    rotary = 2 * m.pairing.width
+    if rotary < 4 or abs(m.fit.factor - 1) > 1e-3:
+        return None
+    power = rotary / (rotary - 2)
+    if times > 1.01 and abs(m.fit.base / (base * times**power) - 1) < _SAME:
+        return (
+            f", and frequencies divided by {times:.6g}: it is the base that is scaled",
+            f"NTK-aware scaling, base * factor ** (d / (d - 2)) with factor {times:.6g}, in place "
+            "of the rope_type that is expected",
+        )
+    factor = (base / m.fit.base) ** (1 / power)
+    whole = round(factor) > 1 and abs(factor / round(factor) - 1) < _SAME
+    if times < 1.01 and whole and is_round(m.fit.base) and not is_round(base):
+        return (
+            f", which is {m.fit.base:.6g} * {factor:.6g} ** (d / (d - 2))",
+            f"NTK-aware scaling by {factor:.6g} left out, or computed and not used: rope_theta "
+            "alone is taken",
+        )
+    return None
+
+
+def in_reverse(measured: Tensor, expected: Tensor, noise: float) -> Finding | None:
+    """Return the finding that the frequencies are the expected ones, the last pair's first."""
+    if bool(((measured.flip(0) / expected - 1).abs() > _SAME + 4 * noise).any()):
+        return None
+    return wrong(
+        "frequencies-not-as-expected",
+        "Frequencies are the expected ones in reverse: the first pair has that of the last, and "
+        "so on.",
+        "a table that is flipped, or exponents that are counted from the last pair on",
+        pair=0,
+        measured=float(measured[0]),
+        expected=float(expected[0]),
     )
 
 
@@ -37,10 +77,13 @@ def _exponents_off(m, base: float) -> Finding | None:
     """Return the finding that the base is right and its exponents count something else."""
     measured = math.log(m.fit.base) / math.log(base)
     rotary, count = 2 * m.pairing.width, m.pairing.width
+    whole = f"2i / {m.head_dim}, of the whole head, in place of 2i / {rotary}"
+    if m.head_dim == 2 * rotary:
+        whole += "; or i / d in place of 2i / d"
     reasons = {  # what exponents are times those that are expected, and how that comes about
+        whole: rotary / m.head_dim,
         "i / d in place of 2i / d": 1 / 2,
         "2i / (d / 2) in place of 2i / d: d is the number of pairs": 2,
-        f"2i / {m.head_dim}, of the whole head, in place of 2i / {rotary}": rotary / m.head_dim,
         "i / (d/2 - 1), a linspace that reaches its end": count / max(1, count - 1),
     }
     width = round(rotary / measured)

@@ -58,7 +58,8 @@ def _negated(c: Tensor, s: Tensor, c2: Tensor, s2: Tensor) -> Finding | None:
         f"In the line of the {line} dimension of each pair cosine has a minus: that is no "
         "rotation, lengths change, and position 0 is not left alone.",
         "x negated in place (neg_(), *= -1) on the way to the rotated copy, where a half of x is "
-        "a view of x",
+        "a view of x"
+        + ("; or a sign on the wrong term, p * s - q * c for p * s + q * c" * (line == "second")),
         line=line,
     )
 

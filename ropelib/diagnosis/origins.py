@@ -78,6 +78,8 @@ def origin(m) -> list[float] | None:
     shifts = _shifts(m, origins=True)
     if shifts is None:
         return None
+    if _from_1_on_all_axes(shifts):
+        return [-1.0] * len(shifts)
     moved = [shift for shift in shifts.values() if abs(shift) > _EXACT]
     if not moved or max(moved) > -1.5:
         return None
@@ -85,6 +87,11 @@ def origin(m) -> list[float] | None:
     if not all_axes and not all(_in_the_middle(m, shift) for shift in moved):
         return None
     return [-shift for shift in shifts.values()]
+
+
+def _from_1_on_all_axes(shifts: dict[int | None, float]) -> bool:
+    """Say whether places of an image are counted from 1, as Llama 4's vision counts them."""
+    return len(shifts) > 1 and all(abs(shift - 1) < _EXACT for shift in shifts.values())
 
 
 def _in_the_middle(m, shift: float) -> bool:
@@ -111,17 +118,16 @@ def centered(m) -> Finding | None:
     if float(m.start.abs().max()) < 1e-4 or (origins := origin(m)) is None:
         return None
     where = ", ".join(f"{each + 0:.6g}" for each in origins)
-    several = m.axes is not None and m.axes.of_pairs is not None
-    return note(
-        "centered",
-        (
+    said = f"Positions are counted from the middle, which lies at {where}."
+    if m.axes is not None and m.axes.of_pairs is not None:
+        said = (
             "Places are counted from the middle of an image, or from another origin: along its "
             f"axes it lies at {where}."
-            if several
-            else f"Positions are counted from the middle, which lies at {where}."
         )
-        + " Scores of q and k that are both turned so depend on distances alone.",
-    )
+        if all(each == -1 for each in origins):
+            said = "Places are counted from 1 along all axes, as in Llama 4's vision."
+    said += " Scores of q and k that are both turned so depend on distances alone."
+    return note("centered", said)
 
 
 def shifted(m) -> Finding:

@@ -144,6 +144,18 @@ def _named_by_chunk(ends: list[int], together: Tensor, full: Tensor, differs: Te
         return later_chunks_differ(end - begin, begin, gap(together, full))
     late = {a for (a, b), size in sizes.items() if size == 1 and a >= _ALONE.stop}
     if wrongly <= late:
+        for kind, whole in ((torch.bfloat16, 256), (torch.float16, 2048)):
+            ids = torch.tensor(sorted(late))
+            rounded = ids.to(kind).long()
+            known = rounded < len(differs)
+            if gap(together[0, 0, ids[known]], full[0, 0, rounded[known]]) < SAME:
+                return wrong(
+                    "late-steps-wrong",
+                    "A token that comes alone late in a sequence is turned as its position is in "
+                    f"{str(kind)[6:]}, which is rounded from {whole + 1} on.",
+                    f"position_ids in {str(kind)[6:]} in the path for one token",
+                    **evidence,
+                )
         return wrong(
             "late-steps-wrong",
             "A token that comes alone late in a sequence is turned otherwise than in one pass; "

@@ -1,12 +1,13 @@
 """What only an expectation can show, however it is given."""
 
 import json
+from functools import partial
 
 import pytest
 import torch
-from exhibits import PLAIN, plain
+from exhibits import EXHIBITS, PLAIN, plain
 
-from ropelib import inv_freq
+from ropelib import convert_layout, inv_freq
 from ropelib.checks import LAYOUTS
 from ropelib.config import RopeConfig
 from ropelib.diagnosis import diagnose
@@ -196,3 +197,55 @@ def test_a_direction_is_expected_where_frequencies_are():
     Backward.direction = 2
     with pytest.raises(ValueError, match="direction must be 1 or -1, got 2"):
         diagnose(back, expected=Backward())
+
+
+def read_as_neighbors(x, ids):
+    """Pairs of neighbors, put side by side as halves."""
+    return convert_layout(plain(x, ids, layout="interleaved"), source="interleaved", target="half")
+
+
+def test_another_order_of_what_comes_out_is_said_with_its_difference():
+    neighbors = partial(plain, layout="interleaved")
+    for rotate, expected, at in (
+        (read_as_neighbors, neighbors, 32),
+        (neighbors, read_as_neighbors, 1),
+    ):
+        (finding,) = diagnose(rotate, expected=expected, max_position=64).findings
+        assert finding.code == "results-not-as-expected"
+        said = f"another order: dimension 1 at {at}, expected at {33 - at}."
+        assert finding.sentence.endswith(said)
+        assert finding.evidence["largest difference"] == pytest.approx(1, abs=1e-3)
+        assert ("put side by side" in finding.cause) == (at == 32)
+    assert diagnose(read_as_neighbors, expected=read_as_neighbors, max_position=64).ok
+
+
+SAID = {
+    "smooth for 1 - smooth in Llama 3's blend": ("the same pairs lie between", "1 - smooth"),
+    "another training length (gpt-oss, vLLM 28244)": ("other pairs lie between", "beta_fast"),
+    "frequencies in reverse": ("in reverse", "flipped"),
+    "NTK-aware, where linear scaling is meant": (
+        "expected 10000, and frequencies divided by 4",
+        "base * factor ** (d / (d - 2)) with factor 4",
+    ),
+    "plain, where an NTK-aware base is meant": (
+        "is 10000, expected 41829.4, which is 10000 * 4 ** (d / (d - 2)).",
+        "NTK-aware scaling by 4 left out",
+    ),
+    "base lost": ("is 10000, expected 500000.", "rope_theta lost"),
+    "exponents of the whole head, of which half turns": (
+        "0.5 times",
+        "2i / 64, of the whole head, in place of 2i / 32; or i / d in place of 2i / d",
+    ),
+    "positions of single tokens in bfloat16": ("rounded from 257 on", "position_ids in bfloat16"),
+    "a step at the first slot of a page of 1024": ("otherwise than in one pass", "blocks"),
+    "a sign on the wrong term of the second line": ("the second dimension", "p * s - q * c"),
+    "exponents i / d (LeetCUDA 290)": ("0.5 times", "i / d in place of 2i / d"),
+}
+
+
+@pytest.mark.parametrize("name", SAID)
+def test_how_a_bug_came_about_is_said(name):
+    (sentence, cause), made = SAID[name], next(e for e in EXHIBITS if e.name == name)
+    finding = diagnose(**made.make(), max_position=2048).findings[0]
+    assert sentence in finding.sentence
+    assert cause in finding.cause and "whole head" not in finding.cause.removeprefix(cause)

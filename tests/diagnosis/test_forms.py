@@ -268,7 +268,7 @@ def test_halves_put_side_by_side_are_named():
     report = diagnose(lambda x, ids: joined(neighbors(x, ids)), expected=neighbors)
     assert report.codes == ("results-not-as-expected",)
     assert beside in report.findings[0].cause
-    assert report.findings[0].evidence == {"dimension 1 comes out at": 32}
+    assert report.findings[0].evidence["dimension 1 comes out at"] == 32
 
     def stacked(x, ids):
         return torch.stack(plain(x, ids).chunk(2, -1), -1).flatten(-2)

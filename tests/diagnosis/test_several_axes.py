@@ -178,9 +178,9 @@ def test_axes_that_cannot_be_are_refused(axes, error, message):
 
 def test_what_text_shows_is_found_first():
     def late(x, ids):
-        return HEIGHT_AND_WIDTH(x, ids + 1)
+        return HEIGHT_AND_WIDTH(x, ids + 2)
 
-    assert diagnose(late, axes=2, **SHORT).codes == ("off-by-one",)
+    assert diagnose(late, axes=2, **SHORT).codes == ("positions-shifted",)
     frequencies = inv_freq(64, 5e5)
     lost = diagnose(of(IN_BLOCKS), axes=IN_BLOCKS, inv_freq=frequencies, **SHORT)
     assert lost.codes == ("base-not-as-expected",)
@@ -199,10 +199,23 @@ def test_a_shift_is_told_axis_by_axis():
         late(1, 0).findings[0].sentence.startswith("Every position is shifted by +1 along axis 0.")
     )
     assert "Position 0 is turned as position 2 should be" in late(2, 2).findings[0].sentence
+    ones = late(1, 1)
+    assert ones.ok and "from 1 along all axes" in str(ones)
     film = late(0, -5)  # no middle of 64 places, so that it may be a bug
     assert film.codes == ("positions-shifted",)
     assert "centered" in late(0, -31.5).codes
     assert "at 20, 5." in next(f for f in late(-20, -5).findings if f.code == "centered").sentence
+
+
+def test_places_counted_from_1_are_compared_with_the_same_and_with_k():
+    def llama_4(x, ids):
+        return HEIGHT_AND_WIDTH(x, ids + 1)
+
+    assert diagnose(llama_4, axes=2, expected=llama_4, **SHORT).ok
+    apart = diagnose((llama_4, HEIGHT_AND_WIDTH), axes=2, **SHORT)
+    assert not apart.ok and apart.codes[0] == "positions-shifted"
+    otherwise = diagnose(llama_4, axes=2, expected=HEIGHT_AND_WIDTH, **SHORT)
+    assert not otherwise.ok and otherwise.codes[0] == "results-not-as-expected"
 
 
 def test_what_is_said_of_an_axis_alone():

@@ -4,6 +4,7 @@ import torch
 
 from exhibits.kit import DIM, PLAIN, YARN_FACTOR, exhibit, plain, yarn
 from ropelib import inv_freq
+from ropelib.scaling import llama3
 
 
 @exhibit("YaRN's ramp inverted (litgpt)", "inverted-ramp")
@@ -103,6 +104,7 @@ EXPONENTS = {
     "exponents i / d (LeetCUDA 290)": inv_freq(DIM, 100.0),
     "exponents 2i over the number of pairs": inv_freq(DIM, 1e8),
     "exponents of the whole head": PLAIN[:8],
+    "exponents of the whole head, of which half turns": PLAIN[:16],
     "exponents of a head of 96 (transformers 32495)": inv_freq(96)[: DIM // 2],
     "exponents by linspace": 10_000.0 ** -torch.linspace(0, 1, DIM // 2, dtype=torch.float64),
 }
@@ -149,3 +151,35 @@ def _():
 @exhibit("dynamic NTK beyond what is tried", layout="half", notes=("long-calls-not-tried",))
 def _():
     return {"rotate": plain, "expected": dynamic_from(2**15)}
+
+
+LLAMA_3, _ = llama3(
+    DIM, 1e4, factor=8.0, low_freq_factor=1.0, high_freq_factor=4.0, original_max_seq_len=2048
+)
+
+
+@exhibit("smooth for 1 - smooth in Llama 3's blend", "blend-not-as-expected")
+def _():
+    turns = 2048 * PLAIN / (2 * torch.pi)
+    smooth = (turns - 1) / 3
+    between = smooth * PLAIN / 8 + (1 - smooth) * PLAIN
+    swapped = LLAMA_3.where((turns < 1) | (turns > 4), between)
+    return {"rotate": lambda x, ids: plain(x, ids, swapped), "inv_freq": LLAMA_3}
+
+
+@exhibit("frequencies in reverse", "frequencies-not-as-expected")
+def _():
+    return {"rotate": lambda x, ids: plain(x, ids, PLAIN.flip(0)), "inv_freq": PLAIN}
+
+
+NTK = inv_freq(DIM, 1e4 * 4 ** (DIM / (DIM - 2)))
+
+
+@exhibit("NTK-aware, where linear scaling is meant", "base-not-as-expected")
+def _():
+    return {"rotate": lambda x, ids: plain(x, ids, NTK), "inv_freq": PLAIN / 4}
+
+
+@exhibit("plain, where an NTK-aware base is meant", "base-not-as-expected")
+def _():
+    return {"rotate": plain, "inv_freq": NTK}

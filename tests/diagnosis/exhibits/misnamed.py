@@ -234,6 +234,17 @@ def _():
     return {"rotate": lambda x, ids: rotate(x.clone(), ids)}
 
 
+@exhibit("a sign on the wrong term of the second line", "cosine-negated")
+def _():
+    def rotate(x, ids):
+        angles = (ids[..., None].double() * PLAIN).unsqueeze(-3)
+        cos, sin = angles.cos(), angles.sin()
+        a, b = x.chunk(2, dim=-1)
+        return torch.cat((a * cos - b * sin, a * sin - b * cos), dim=-1).float()
+
+    return {"rotate": rotate}
+
+
 @exhibit("vectors through bfloat16", layout="half", notes=("vectors-in-low-precision",))
 def _():
     return {"rotate": lambda x, ids: plain(x.bfloat16().float(), ids).bfloat16().to(x.dtype)}

@@ -98,6 +98,14 @@ def _():
     return {"rotate": rotate}
 
 
+@exhibit("positions of single tokens in bfloat16", "late-steps-wrong", layout="half")
+def _():
+    def decode(x, ids):
+        return plain(x, ids.bfloat16() if x.shape[2] == 1 else ids)
+
+    return {"rotate": plain, "decode": decode}
+
+
 @exhibit("a step at the first slot of a page of 1024", "late-steps-wrong", layout="half")
 def _():
     def decode(x, ids):

@@ -1,0 +1,53 @@
+"""What another implementation makes of the same vectors, where nothing else tells the two apart."""
+
+import torch
+from torch import Tensor
+
+from ropelib.diagnosis.at_length import differs_from_another
+from ropelib.diagnosis.measured import Measured
+from ropelib.diagnosis.miswritten import written_elsewhere
+from ropelib.diagnosis.report import Finding, wrong
+from ropelib.diagnosis.tensors import SAME
+
+
+def results_differ(m: Measured, other: Measured | None) -> Finding | None:
+    """Compare the matrices of the two, each with the order in which its dimensions come out."""
+    if other is None:
+        return None
+    count = min(len(m.near.positions), len(other.near.positions))
+    differs = (_as_they_come(m, count) - _as_they_come(other, count)).abs().amax(dim=(1, 2))
+    if differs.max() < SAME:
+        return differs_from_another(m, other)
+    largest = {"largest_difference": float(differs.max())}
+    orders = [each.permutation or [*range(m.head_dim)] for each in (m, other)]
+    moved = [dim for dim, places in enumerate(zip(*orders, strict=True)) if len(set(places)) > 1]
+    if not moved:
+        return wrong(
+            "results-not-as-expected",
+            "Frequencies, factor and layout are the expected ones, and results are not.",
+            "other dimensions that turn, the sign of sin, or an output in another order",
+            int(m.near.positions[:count][differs >= SAME][0]),
+            **largest,
+        )
+    dim = moved[0]
+    found, meant = (order[dim] for order in orders)
+    moves_alone = written_elsewhere(m.permutation) if other.permutation is None else ""
+    return wrong(
+        "results-not-as-expected",
+        "Frequencies, factor and layout are the expected ones, and dimensions come out in another "
+        f"order: dimension {dim} at {found}, expected at {meant}.",
+        moves_alone
+        or "numbers that are written where others were read, by one of the two alone: scores of q "
+        "and k that both come out so are the same, and keys cached by the other code do not fit",
+        0,
+        **{f"dimension_{dim}_comes_out_at": found},
+        **largest,
+    )
+
+
+def _as_they_come(m: Measured, count: int) -> Tensor:
+    matrices = m.near.matrices[:count] / m.factors
+    if m.permutation is None:
+        return matrices
+    order = torch.tensor(m.permutation)
+    return torch.empty_like(matrices).index_copy_(1, order, matrices)
