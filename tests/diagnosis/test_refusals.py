@@ -81,9 +81,7 @@ def test_a_table_that_is_handed_positions_is_named():
         return x * cos + x.flip(-1) * sin
 
     (finding,) = diagnose(apply).findings
-    assert finding.sentence.endswith(
-        "hand over lambda x, position_ids: yours(x, emb[position_ids])"
-    )
+    assert "hand over lambda x, position_ids: yours(x, emb[position_ids])" in finding.sentence
 
 
 def test_the_width_is_that_of_the_configuration_where_64_is_refused():
