@@ -228,7 +228,7 @@ function otherPosition({ x, base, position, pairs, right, fits }) {
   const inverse = inverseFrequencies(x.length, base);
   const found = inverse.reduceRight((at, of, i) => at + wrapped(pairs[i].turned - at * of) / of, 0);
   const whole = Math.round(found);
-  const at = whole > 0 && Math.abs(found - whole) < 0.01 && fits(right(whole)) ? whole : found;
+  const at = Math.abs(found - whole) < 0.01 && fits(right(whole)) ? whole : found;
   const values = right(at);
   if (!(at > 0) || Math.abs(at / position - 1) < SAME || !fits(values)) return null;
   if (Number.isInteger(at)) return { code: "positions-shifted", amount: at, values };

@@ -1,5 +1,5 @@
 // Four pairs as four planes: where each was, where it should be, and where it is.
-import { setAttributes, svg } from "../kit/dom.js";
+import { div, setAttributes, svg } from "../kit/dom.js";
 import { disc, label, layer, path, vector } from "../kit/layer.js";
 import { fill, formatAngle, formatNumber } from "../kit/text.js";
 
@@ -33,9 +33,11 @@ function sealed(kind, x, y) {
   return [disc(`rope-vector-${kind}`, [x, y], kind ? 7.5 : 0), path("rope-vector-sign", sign)];
 }
 
+// Where they stand two by two each row is a picture of its own, which a phone shows beside the slider.
 export function pairsPicture(words) {
-  const picture = svg("svg", { role: "img", "aria-label": words.picture });
-  const paint = layer(picture);
+  const pictures = [0, 1].map(() => svg("svg", { role: "img", "aria-label": words.picture }));
+  const paints = pictures.map(layer);
+  const { places, turned, wanted, length } = words.rows;
 
   // `pairs` as measured, and whether anything came back that could be.
   function draw(pairs, readable, width) {
@@ -44,22 +46,21 @@ export function pairsPicture(words) {
     const radius = Math.min((cell / 2 - 4) / FAR, 66);
     const middle = 2 * LINE + 4 + FAR * radius;
     const row = (i) => middle + FAR * radius + 16 + i * LINE;
-    const high = row(2) + 24;
-    const height = high * Math.ceil(pairs.length / columns) - 16;
-    setAttributes(picture, { viewBox: `0 0 ${width} ${height}`, height });
-    const { places, turned, wanted, length } = words.rows;
+    const height = row(2) + 8;
     const names = [
       label("", 0, 14 + LINE, places),
       ...[turned, wanted, length].map((text, i) => label(i ? "" : "rope-vector-yours", 0, row(i), text)),
     ];
-    const at = (pair, i) => {
-      const transform = `translate(0 ${high * Math.floor(i / columns)})`;
-      const shapes = plane(words, pair, i, readable, LEFT + ((i % columns) + 0.5) * cell, middle, radius, row);
-      return ["g", { transform }, [...(i % columns ? [] : names), ...shapes]];
-    };
-    paint(pairs.map(at));
+    pictures.forEach((picture, k) => {
+      const shown = pairs.slice(k * columns, (k + 1) * columns);
+      const style = shown.length ? "" : "display: none";
+      setAttributes(picture, { viewBox: `0 0 ${width} ${height}`, height, style });
+      const at = (i) => LEFT + (i + 0.5) * cell;
+      const one = (pair, i) => plane(words, pair, k * columns + i, readable, at(i), middle, radius, row);
+      paints[k](shown.length ? [...names, ...shown.map((pair, i) => ["g", {}, one(pair, i)])] : []);
+    });
   }
-  return { node: picture, draw };
+  return { node: div("rope-vector-picture", ...pictures), draw };
 }
 
 function plane(words, { before, after, should, ...pair }, i, readable, x, y, radius, row) {

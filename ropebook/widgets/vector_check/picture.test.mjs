@@ -42,6 +42,14 @@ test("what is wrong shows in its numbers, by as many decimals as that takes", ()
     0.005,
   );
   assert.deepEqual(decimals(longer[1]), [1, 3]);
+  const rounded = measured(
+    X,
+    X.map((value) => 1.0003 * value),
+    X,
+    "half",
+    0.005,
+  );
+  assert.deepEqual(decimals(rounded[1]), [1, 2]);
   const same = measured(X, rightAt(X, 3, 1e4, "half"), rightAt(X, 3, 1e4, "half"), "half", 0.005);
   assert.deepEqual(same.map(decimals), Array(4).fill([1, 2]));
 });

@@ -9,7 +9,7 @@ import { MARKS, pairsPicture } from "./picture.js";
 export const WORDS = {
   en: {
     title: "Vector check: paste what your code made of one vector",
-    picture: "Four pairs of numbers: where each was, where it should be, and where it is",
+    picture: "Pairs of numbers: where each was, where it should be, and where it is",
     take: "1. Turn this by your code, in float32",
     paste: "2. Paste it back: 3 digits or more",
     position: "position",
@@ -238,7 +238,7 @@ function build(tools) {
   const { words, model, lesson, set, sliders, buttons } = tools;
   const [x, base, tolerance, names] = ["x", "base", "tolerance", "names"].map((name) => model.get(name));
   const picture = pairsPicture(words);
-  const box = div("rope-vector-picture", picture.node);
+  const box = picture.node;
   // What a reader pasted, and at which position.
   let own = {};
   const paste = makeBox(words, x.length, (pasted) =>

@@ -366,7 +366,7 @@ def _other_position(y: "Tensor", position: int, layout: str) -> Iterator[tuple[s
     for speed, angle in reversed(list(zip(speeds, angles, strict=True))):
         at += math.remainder(angle - at * speed, math.tau) / speed
     near = round(at)
-    whole = near > 0 and abs(at - near) < 0.01 and _fits(y, _right(near, BASE, layout))
+    whole = abs(at - near) < 0.01 and _fits(y, _right(near, BASE, layout))
     at = near if whole else at
     if at > 0 and abs(at / position - 1) >= SAME and _fits(y, _right(at, BASE, layout)):
         if whole:
