@@ -206,6 +206,19 @@ def _across(rotated: object) -> object:
     return rotated.transpose(1, 2) if isinstance(rotated, Tensor) and rotated.dim() > 2 else rotated
 
 
+def neighbors(start: int, tokens: int) -> tuple[int, int]:
+    """Return how many neighbors a run is called among: those before it, and all.
+
+    It has nine tokens then, as no step of decoding has.
+
+    Example:
+        >>> neighbors(2, 5), neighbors(100, 5), neighbors(100, 9)
+        ((2, 4), (4, 4), (0, 0))
+    """
+    more = max(0, 9 - tokens)
+    return min(more, start), more
+
+
 def takes_both(rotate: Callable) -> bool:
     """Say whether the first two arguments are named as q and k are.
 

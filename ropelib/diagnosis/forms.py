@@ -15,6 +15,7 @@ from ropelib.diagnosis.adapters import (
     from_module,
     keep,
     names_of,
+    neighbors,
     seq_first,
     takes_both,
     takes_v,
@@ -40,7 +41,6 @@ EXACT = ("output-permuted", "trailing-dimensions", "middle-dimensions")
 EXACT += ("contiguous-positions-only", "rising-positions-only", "table-ends")
 OFFSETS = ("offset", "start_pos", "start_index", "seq_len_offset", "seqlen_offset")
 OFFSETS += ("seqlen_offsets", "past_key_values_length", "past_length", "past_len")
-_NO_STEP = 9  # tokens, as many as no step of decoding has
 POSITIONS = ("position_ids", "positions", "input_positions", "pos_ids", "cache_position", "pos")
 
 
@@ -72,8 +72,7 @@ def from_offset(rotate: Callable) -> Rotate:
         return torch.cat([run(x[..., a:b, :], int(ids[a])) for a, b in pairwise(ends)], dim=-2)
 
     def run(x: Tensor, start: int) -> Tensor:
-        more = max(0, _NO_STEP - x.shape[-2])
-        before = min(more, start)
+        before, more = neighbors(start, x.shape[-2])
         first, last = x[..., :1, :], x[..., -1:, :]
         x = torch.cat((*[first] * before, x, *[last] * (more - before)), dim=-2)
         end = x.shape[-2] - (more - before)

@@ -7,6 +7,7 @@ from itertools import chain
 import torch
 from torch import Tensor
 
+from ropelib.diagnosis.adapters import neighbors
 from ropelib.diagnosis.bent import bent
 from ropelib.diagnosis.fit import Fit
 from ropelib.diagnosis.measured import Measured, speeds_of
@@ -237,7 +238,11 @@ def _guesses(
 def _rounded_starts(ids: Tensor, speeds: Tensor, limit: int, when: str) -> Iterator[_Guess]:
     """What the angles would be if the first of each run of positions is rounded, others counted."""
     begins = torch.cat((torch.tensor([True]), ids.diff() != 1))
-    starts = ids[begins][begins.cumsum(0) - 1]
+    runs = begins.cumsum(0) - 1
+    starts, tokens = ids[begins].tolist(), runs.bincount().tolist()
+    if len(starts) > 1:
+        starts = [a - neighbors(a, n)[0] for a, n in zip(starts, tokens, strict=True)]
+    starts = torch.tensor(starts)[runs]
     for name in ("bfloat16", "tf32"):
         to_low, bits = ROUNDINGS[name]
         first = 2**bits + 1

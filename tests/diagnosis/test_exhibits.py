@@ -16,8 +16,6 @@ from ropelib.diagnosis.codes import CODES, grouped, markdown
 from ropelib.diagnosis.guards import UNMEASURED
 
 RIGHT = [e for e in EXHIBITS if e.code is None]
-
-
 WRONG = [e for e in EXHIBITS if e.code is not None]
 
 

@@ -313,7 +313,9 @@ def test_positions_by_offset_are_asked_for_in_runs():
     rotation, x = from_offset(rotate), torch.randn(2, 1, 5, 64)
     ids = torch.tensor([[0, 1, 2, 7, 8], [3, 2, 1, 1, 2]])
     assert torch.equal(rotation(x, ids), plain(x, ids))
-    assert asked == [(0, 3), (7, 2), (3, 1), (2, 1), (1, 1), (1, 2)]
+    assert asked == [(0, 9)] * 6  # among neighbors, for no run is a step of decoding
+    rotation(x[:, :, :3], torch.arange(4, 7))
+    assert asked[6:] == [(4, 3)]
 
 
 # What else a rotation may be compared with
@@ -345,7 +347,8 @@ def test_a_model_of_the_gallery_is_known_by_name():
     for name in ("llama-2-7b", "Llama 2 7B", "Llama-2-7B"):
         assert diagnose(llama, head_dim=128, expected=name, max_position=64).ok
     report = diagnose(llama, head_dim=128, expected="llama-3.1-8b", max_position=64)
-    assert report.codes == ("frequencies-not-as-expected",)
+    assert report.codes == ("base-not-as-expected",)
+    assert "scaling that is expected is missing as well" in report.findings[0].sentence
     with pytest.raises(ValueError, match=r"or one of roformer, .*llama-3.1-8b, .*, got 'lama'"):
         diagnose(llama, expected="lama")
 
