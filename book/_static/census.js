@@ -199,6 +199,7 @@
   const back = form.querySelector("[href='#census-picture']");
   const groups = [...census.querySelectorAll("section, dd")];
   let began = null; // where somebody was when he began to type
+  let led = false; // away from the picture, by a part of it
   const lines = [...document.querySelectorAll(".page-toc a[href^='#']")]; // of the contents
 
   /** Say how high the box is: what one is led to stands below it. */
@@ -225,7 +226,7 @@
     link.href = "your_model.html";
     link.textContent = WORDS.paste;
     note.replaceChildren(type ? WORDS.read(short(typed), type) : WORDS.nothing(short(typed)), link, ".");
-    back.hidden = !typed;
+    back.hidden = !typed && !led;
     for (const link of links) link.toggleAttribute("data-on", link.dataset.typed === typed.toLowerCase());
     measure();
   }
@@ -245,6 +246,7 @@
     }
     input.value = type;
     began = type ? (began ?? scrollY) : null;
+    led = true;
     filter();
     if (type) lead();
     else document.getElementById(address.hash.slice(1)).scrollIntoView();
@@ -255,6 +257,7 @@
     history.replaceState({ type: "", at: scrollY }, "", location.pathname);
     input.value = "";
     began = null;
+    led = false;
     filter();
   }
 

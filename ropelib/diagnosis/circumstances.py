@@ -87,7 +87,7 @@ def _narrow_positions(m: Measured) -> Finding | None:
         rotated = m.probe(x, ids.int())
     except (TypeError, CallError):  # int64 is what is asked for
         return None
-    if m.differs(rotated, x, ids).any():
+    if m.differs(rotated, x, ids).any() and gap(rotated, m.probe(x, ids)) > 0:
         return wrong(
             "int32-positions-misread",
             "position_ids of int32 are taken, and followed otherwise than those of int64.",

@@ -168,7 +168,7 @@ _NOTES = {
     ),
     "calls-refused": (
         "Some calls raise or return another shape, and others like them do not.",
-        "single tokens, rows, a dtype or a shape of position_ids that were not thought of",
+        "a batch of single tokens, rows, a dtype or a shape of position_ids, not thought of",
         "Take them too, or keep to the calls that are taken.",
     ),
     "rows-refused": (

@@ -306,7 +306,8 @@ class Expectation:
                 "Base and factor are the expected ones, and "
                 + (f"{others}." if same else "other pairs lie between the fast and the slow ones."),
                 evidence,
-                "smooth (or the ramp) for 1 - smooth in the blend, or another interpolation"
+                "smooth (or the ramp) for 1 - smooth in the blend, truncate ignored (gpt-oss), or "
+                "another interpolation"
                 if same
                 else "beta_fast and beta_slow exchanged or defaults, truncate ignored (gpt-oss), "
                 "or another original_max_position_embeddings",

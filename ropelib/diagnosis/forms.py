@@ -281,7 +281,8 @@ def as_its_form_asks(report: Report, rotate: Rotate, guessed: bool = False) -> R
     def judged(finding: Finding) -> Finding:
         if finding.code not in EXACT or finding.code in permitted:
             return finding
-        asked = f"{finding.sentence} The form of its arguments asks for the usual."
+        said = finding.sentence.rstrip(".")
+        asked = f"{said}. The form of its arguments asks for all positions, in the usual order."
         usual = "another order of dimensions or positions, or a table that is too short"
         said = wrong("results-not-as-expected", asked, finding.cause or usual)
         return replace(said, evidence=finding.evidence)

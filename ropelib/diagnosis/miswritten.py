@@ -156,8 +156,8 @@ def pairs_of_two_axes(m: Measured) -> Finding | None:
     )
     return wrong(
         "angles-differ-within-pairs",
-        f"In {len(apart)} of {count} pairs a step along one axis turns the two dimensions by "
-        f"different angles: {follow}. Text, whose axes agree, is rotated as ever.",
+        f"In at least {len(apart)} of {count} pairs a step along one axis turns the two dimensions "
+        f"by different angles: {follow}. Text, whose axes agree, is rotated as ever.",
         "angles as (h, h, w, w) beside a rotated copy over the whole head, or sections that count "
         "pairs where dimensions are split",
         pairs=len(apart),

@@ -11,7 +11,7 @@ from ropelib.diagnosis.probes import CallError
 from ropelib.diagnosis.report import Finding, note, wrong
 from ropelib.diagnosis.tensors import random
 
-_OFF = 1e-2  # rad that no shift explains
+_OFF, _FAR = 1e-2, 1e-5  # rad that no shift explains: of any, of each position of a far one
 _EXACT = 1e-3  # positions
 _SHORT = 9  # tokens of the short call, see `Measured.short_call`
 
@@ -36,7 +36,8 @@ def shift_of(start: Tensor, speeds: Tensor, turn: float = 2 * math.pi) -> float 
         for pair in order:
             left = _within(start[pair] - shift * speeds[pair], turn)
             shift += float(left) / float(speeds[pair])
-        if float(_within(start - shift * speeds, turn).abs().max()) <= _OFF:
+        allowed = _OFF + abs(shift) * _FAR  # frequencies are measured in float32
+        if float(_within(start - shift * speeds, turn).abs().max()) <= allowed:
             return shift
     return None
 

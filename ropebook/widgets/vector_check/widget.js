@@ -40,6 +40,7 @@ export const WORDS = {
       ", in {layout}: off by up to {amount}, as half precision or two digits are. Paste float32 numbers with three digits or more; if these are such, it is wrong.",
     little:
       ", in {layout}: off by up to {amount}, as half precision is, and as wrong frequencies are where they hardly show. Use float32, and move the slider up.",
+    moved: "Right if x was turned at position {now}; it was pasted at {from}.",
     unread: "? ",
     pairs: ", in {layout}",
     rough: "Off by up to {amount}, as half precision or two digits are.",
@@ -69,8 +70,10 @@ export const WORDS = {
     alike: "Base {base} looks alike here.",
     mend: "Mend: {fix}",
     mends: {
-      "off-by-one": "At another position a shift stays the same, and a factor does not: move the slider.",
-      "positions-shifted": "At another position a shift stays the same, and a factor does not: move the slider.",
+      "off-by-one":
+        "At another position a shift stays the same, and a factor does not: move the slider, turn x there, and paste.",
+      "positions-shifted":
+        "At another position a shift stays the same, and a factor does not: move the slider, turn x there, and paste.",
       clockwise: "Right with weights that are trained so.",
       "attention-factor": "Right where it is meant.",
       "linearly-scaled": "Right where it is meant.",
@@ -139,8 +142,9 @@ const ELSEWHERE = ["none", "off-by-one", "positions-shifted", "linearly-scaled",
 const TELLING = 0.005;
 
 // The verdict, as nodes and texts.
-function sentence(words, names, base, { problem, found, pairs, left }) {
+function sentence(words, names, base, { problem, found, pairs, left, moved }) {
   const nodes = verdictOf(words, names, base, { problem, found, pairs });
+  if (moved && !problem) return [...nodes, ` ${fill(words.moved, moved)}`];
   return left && !problem ? [...nodes, ` ${fill(words.counted, left)}`] : nodes;
 }
 
@@ -269,7 +273,8 @@ function build(tools) {
     {
       label: words.stops[stop],
       visit: ({ position: at }) => ({ pasted: printed(example(stop, x, at, base)) }),
-      pressed: ({ pasted, position: at }) => stopOf(pasted, x, at, base) === stop,
+      pressed: ({ pasted, position: at }) =>
+        stopOf(pasted, x, at, base) === stop && (pasted !== own.pasted || at === own.at),
     },
   ]);
   const lead = html("span", { "aria-hidden": "true" }, words.try);
@@ -296,8 +301,9 @@ function build(tools) {
     derive({ pasted, position: at }) {
       const { numbers, open, counted, ...read } = readNumbers(pasted, x.length);
       const found = numbers && judge(x, numbers, at, base, tolerance, open);
-      const moved = found && pasted === own.pasted && at !== own.at && ELSEWHERE.includes(found.code);
-      const problem = moved ? { code: "elsewhere", found: own.at } : (read.problem ?? null);
+      const moved = found && pasted === own.pasted && at !== own.at ? { now: at, from: own.at } : null;
+      const problem =
+        moved && ELSEWHERE.includes(found.code) ? { code: "elsewhere", found: own.at } : (read.problem ?? null);
       // Where no layout shows, nothing has turned, or two neighbors alone.
       const layout = found ? (found.layout ?? "interleaved") : "half";
       const widths = widthsOf(found, x.length);
@@ -308,7 +314,7 @@ function build(tools) {
       const rough = found?.code === "coarse" || (found?.code === "clockwise" && found.amount);
       const pairs = measured(x, numbers ?? x, should, layout, rough ? COARSE : tolerance, widths);
       const left = counted ? { first: numbers[0], last: numbers.at(-1) } : null;
-      return { problem, found, pairs, left };
+      return { problem, found, pairs, left, moved };
     },
     draw({ pasted, problem, pairs }, { width }) {
       paste.show(pasted, problem);
