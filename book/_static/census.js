@@ -282,6 +282,7 @@
   input.addEventListener("input", () => {
     const at = began ?? scrollY;
     began = input.value.trim() ? at : null;
+    led = false;
     filter();
     if (began === null) scrollTo({ top: at, behavior: "instant" });
     else lead();

@@ -767,6 +767,11 @@ def test_a_readers_own_numbers_stay_when_the_position_moves(widget, place):
     widget.slide(position=(place - LOWEST) / (HIGHEST - LOWEST))
     settle(widget)
     assert verdict(widget).startswith("✓ Right, with pairs as halves.")
+    elsewhere = f"if x was turned at position {place}; it was pasted at {LOWEST}"
+    assert (elsewhere in verdict(widget)) == (place != LOWEST)
+    assert (widget.control("stop_half").get_attribute("aria-pressed") == "true") == (
+        place == LOWEST
+    )
 
 
 def test_what_is_pasted_takes_the_place_of_the_numbers_that_stand_there(widget):

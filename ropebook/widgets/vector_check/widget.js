@@ -40,7 +40,7 @@ export const WORDS = {
       ", in {layout}: off by up to {amount}, as half precision or two digits are. Paste float32 numbers with three digits or more; if these are such, it is wrong.",
     little:
       ", in {layout}: off by up to {amount}, as half precision is, and as wrong frequencies are where they hardly show. Use float32, and move the slider up.",
-    moved: "Right if x was turned at position {now}; it was pasted at {from}.",
+    moved: ", with pairs as {layout}. That holds if x was turned at position {now}; it was pasted at {from}.",
     unread: "? ",
     pairs: ", in {layout}",
     rough: "Off by up to {amount}, as half precision or two digits are.",
@@ -70,10 +70,8 @@ export const WORDS = {
     alike: "Base {base} looks alike here.",
     mend: "Mend: {fix}",
     mends: {
-      "off-by-one":
-        "At another position a shift stays the same, and a factor does not: move the slider, turn x there, and paste.",
-      "positions-shifted":
-        "At another position a shift stays the same, and a factor does not: move the slider, turn x there, and paste.",
+      "off-by-one": "At another position a shift stays, a factor does not: turn x there, and paste.",
+      "positions-shifted": "At another position a shift stays, a factor does not: turn x there, and paste.",
       clockwise: "Right with weights that are trained so.",
       "attention-factor": "Right where it is meant.",
       "linearly-scaled": "Right where it is meant.",
@@ -143,12 +141,11 @@ const TELLING = 0.005;
 
 // The verdict, as nodes and texts.
 function sentence(words, names, base, { problem, found, pairs, left, moved }) {
-  const nodes = verdictOf(words, names, base, { problem, found, pairs });
-  if (moved && !problem) return [...nodes, ` ${fill(words.moved, moved)}`];
+  const nodes = verdictOf(words, names, base, { problem, found, pairs, moved });
   return left && !problem ? [...nodes, ` ${fill(words.counted, left)}`] : nodes;
 }
 
-function verdictOf(words, names, base, { problem, found, pairs }) {
+function verdictOf(words, names, base, { problem, found, pairs, moved }) {
   if (problem) {
     const said = fill(words.problems[problem.code], { found: quoted(problem.found) });
     return [html("b", { class: "rope-vector-off" }, words.unread), said];
@@ -159,7 +156,7 @@ function verdictOf(words, names, base, { problem, found, pairs }) {
     return html("b", { class: tone }, words.verdicts[kind], ...nodes);
   };
   const told = { layout: words.layouts[layout] };
-  if (code === "right") return [verdict("right"), fill(words.right, told)];
+  if (code === "right") return [verdict("right"), fill(moved ? words.moved : words.right, { ...told, ...moved })];
   if (code === "coarse") {
     const said = amount < TELLING ? words.little : words.coarse;
     return [verdict("coarse"), fill(said, { ...told, amount: formatNumber(amount, amount < 0.001 ? 4 : 3) })];
