@@ -34,7 +34,8 @@ def bent(m: Measured, phases: Tensor, ids: Tensor) -> Finding | None:
     if len(read) < _FIRST or not (whole or float(read[-1]) > _FAR) or _times(read, ids):
         return None
     others = ((read - ids).abs() > _ALIKE).nonzero().flatten()
-    code, like = next(_shapes(read, ids), ("positions-bent", ""))
+    kind, like = next(_shapes(read, ids), ("bent", ""))
+    code = f"positions-{kind}"
     some = [int(others[i]) for i in sorted({0, len(others) // 2, len(others) - 1})]
     told = ", ".join(f"{int(ids[i])} like {float(read[i]):.6g}" for i in some)
     return wrong(
@@ -81,14 +82,14 @@ def _shapes(read: Tensor, ids: Tensor) -> Iterator[tuple[str, str]]:
 
 
 def _known(read: Tensor, ids: Tensor) -> Iterator[tuple[str, str, Tensor]]:
-    yield "positions-bent", "log(1 + p)", (1 + ids).log()
+    yield "bent", "log(1 + p)", (1 + ids).log()
     if float(read[1:].min()) > 0:
         power = math.log(float(read[-1] / read[1])) / math.log(float(ids[-1] / ids[1]))
         name = "sqrt(p)" if abs(power - 0.5) < 1e-3 else f"p ** {power:.4g}"
-        yield "positions-bent", name, ids**power
+        yield "bent", name, ids**power
     for n in range(1, _WIDEST + 1):
-        yield "positions-bent", f"p // {n}", (ids / n).floor()
-        yield "positions-bent", f"round(p / {n})", (ids / n).round()
-        yield "positions-bent", f"ceil(p / {n})", (ids / n).ceil()
-        yield "positions-clamped", f"min(p, {n})", ids.clamp(max=n)
-        yield "positions-wrap-around", f"p % {n}", ids % n
+        yield "bent", f"p // {n}", (ids / n).floor()
+        yield "bent", f"round(p / {n})", (ids / n).round()
+        yield "bent", f"ceil(p / {n})", (ids / n).ceil()
+        yield "clamped", f"min(p, {n})", ids.clamp(max=n)
+        yield "wrap-around", f"p % {n}", ids % n

@@ -29,9 +29,9 @@ def _():
 
 @exhibit("an offset of q alone that a single token loses", "decode-restarts-at-zero", base=10_000)
 def _():
-    q = by_offset(lambda offset, tokens: offset if tokens > 1 else 0)
-    k = by_offset(lambda offset, tokens: offset)
-    return {"rotate": lambda q_, k_, start_pos: (q(q_, start_pos), k(k_, start_pos))}
+    of_q = by_offset(lambda offset, tokens: offset if tokens > 1 else 0)
+    of_k = by_offset(lambda offset, tokens: offset)
+    return {"rotate": lambda q, k, start_pos: (of_q(q, start_pos), of_k(k, start_pos))}
 
 
 @exhibit("an offset that single tokens count already", "decode-off-by-one", base=10_000)
