@@ -722,7 +722,7 @@ def test_what_one_position_does_not_tell_is_said(widget):
         ),
         on(lambda x, ids, pairs: turn(x, ids * 4 / 3, pairs), 3, "half").pasted: (
             "✗ Wrong: off-by-one, in halves. It is turned as position 4 should be, or all"
-            " frequencies are scaled. At another position a shift stays the same, and a factor"
+            " frequencies are scaled. At another position a shift stays, a factor does not:"
         ),
     }.items():
         widget.control("pasted").fill(pasted)
