@@ -13,6 +13,7 @@ from ropelib.diagnosis.call_decides import (
 from ropelib.diagnosis.factors import coarse_steps, factors_apart, rows_apart
 from ropelib.diagnosis.fit import is_round
 from ropelib.diagnosis.heads import heads_differ, heads_made_of_others
+from ropelib.diagnosis.in_company import read_in_company
 from ropelib.diagnosis.lines import lines_without_partner
 from ropelib.diagnosis.measured import Measured
 from ropelib.diagnosis.miswritten import miswritten, pairs_of_two_axes, sines_shifted
@@ -367,6 +368,7 @@ CAUSES = [
     as_ranks,
     _position_ids_ignored,
     rows_apart,
+    read_in_company,
     _shifted,
     sines_shifted,
     factors_apart,

@@ -134,7 +134,7 @@ CROWDED = {
     ),
     "positions-bent": (
         "Angles follow a function of the position, and not the position.",
-        "log(1 + p), p // 2, a rounding or the like before the product with inv_freq",
+        "log(1 + p), p // 2, p / seq_len or the like before the product with inv_freq",
         "Multiply inv_freq by the position itself.",
     ),
     "positions-reversed": (

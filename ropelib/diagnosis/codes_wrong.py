@@ -291,9 +291,9 @@ WRONG = {
         "Grow it with the frequencies that it was made with.",
     ),
     "positions-clamped": (
-        "All positions from some length on are turned alike.",
-        "a table that ends there, indexed with a clamp",
-        "Grow the table, or compute angles as needed.",
+        "All positions from some length on are turned alike, or all below a window.",
+        "a table that ends there, indexed with a clamp; a clamp by the largest position",
+        "Grow the table, or compute angles from the position as it is.",
     ),
     "table-read-past-its-end": (
         "From some position on lengths and angles are those of other memory.",

@@ -256,9 +256,9 @@ def obedience(probe: Probe) -> str:
     counted = probe(x, range(7))
     if spread(counted, axis=2) < SAME:  # nothing turns in its slot: ids may still count
         return "all"
-    if gap(counted, probe(x, range(5, 12))) > SAME:
+    if (moved := gap(counted, probe(x, range(5, 12)))) > SAME:
         try:
-            if gap(counted, probe(x, [0, 3, 1, 4, 2, 5, 6])) > SAME:
+            if gap(counted, probe(x, [0, 3, 1, 4, 2, 5, 6])) > min(SAME, moved / 10):
                 return "all"
         except CallError:  # what counts from an offset may say so
             return "start"

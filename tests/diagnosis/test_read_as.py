@@ -21,12 +21,20 @@ def test_what_positions_are_read_as_is_told():
         "half the position, rounded": "but as round(p / 2): ",
         "a number more for each page": "not read as p: all pairs turn 64 like 65, 769 like 781, ",
         "a table of six rows, clamped": "but as min(p, 5): all pairs turn 6 like 5, ",
+        "divided by the tokens of the call": "by the number of tokens of the call: one step turns "
+        "by 6.889 times as much in a call of 9 tokens as in one of 62 tokens",
+        "divided by the length of the text": "by the largest position plus one of the call: ",
+        "a thousandth of the largest for one": "by the largest position of the call: one step ",
+        "a window of 1024 that slides": "all positions below 7168 are turned like position 7168.",
+        "a window of 64 that slides": "all positions below 8128 are turned like position 8128.",
+        "counted within a window": "are counted from 8092, and those before it are not turned.",
         "counted back from the end of the text": "p is turned as 8191 - p should be.",
         "counted back from the last position of the call": " as position_ids[-1] - p should be.",
         "counted back from the number of tokens": "p is turned as seq_len - 1 - p should be.",
     }
     for name, words in told.items():
         assert words in report_on(name).findings[0].sentence, report_on(name)
+    assert len(report_on("divided by the tokens of the call").findings) == 1
 
 
 def test_numbers_that_no_rotation_has_are_not_told():

@@ -247,6 +247,21 @@ def _():
     return {"rotate": rotate}
 
 
+OF_THE_CALL = [
+    ("divided by the tokens of the call", "bent", lambda x, p: p / x.shape[2]),
+    ("divided by the length of the text", "bent", lambda x, p: p / (p.max() + 1)),
+    ("a thousandth of the largest for one", "bent", lambda x, p: 1000 * p.double() / p.max()),
+    ("from -1 to 1, whatever the length", "bent", lambda x, p: (2 * p + 1) / (p.max() + 1) - 1),
+    ("a window of 1024 that slides", "clamped", lambda x, p: p.clamp(min=int(p.max()) - 1023)),
+    ("a window of 64 that slides", "clamped", lambda x, p: p.clamp(min=int(p.max()) - 63)),
+    ("counted within a window", "bent", lambda x, p: (p - (p.max() - 99).relu()).relu()),
+]
+for name, code, read in OF_THE_CALL:
+    exhibit(name, f"positions-{code}", layout="half")(
+        lambda read=read: {"rotate": lambda x, ids: plain(x, read(x, ids))}
+    )
+
+
 def kept_by(key):
     kept = {}
     return lambda x, ids: plain(x, kept.setdefault(key(x, ids), ids.clone()))

@@ -162,6 +162,11 @@ def _():
     return {"rotate": from_tables(nanochat.apply_rotary_pos_emb, tables)}
 
 
+@exhibit("linear scaling by 2048", base=10_000, notes=("linearly-scaled",), factor=2048)
+def _():
+    return {"rotate": lambda x, ids: plain(x, ids, PLAIN / 2048)}
+
+
 @exhibit("linear scaling by 4", layout="half", base=10_000, notes=("linearly-scaled",), factor=4)
 def _():
     return {"rotate": llama_pair(rope_type="linear", factor=4.0)}

@@ -1,0 +1,104 @@
+"""The rule on positions that are read by what else the call holds: its length, its largest one."""
+
+from collections.abc import Iterator
+
+import torch
+from torch import Tensor
+
+from ropelib.diagnosis.measured import Measured, speeds_of
+from ropelib.diagnosis.origins import shift_of
+from ropelib.diagnosis.report import Finding, wrong
+from ropelib.diagnosis.tensors import random, wrap
+
+_OFF = 0.02  # rad, as at far positions
+_TURNED = 0.3  # rad, by which two lengths are told apart
+_ALIKE = 0.02  # of a position: what float32 leaves of far ones
+
+
+def read_in_company(m: Measured) -> Finding | None:
+    """The same position in a short call and in a long one, where all pairs agree on the change."""
+    if m.obeys != "all" or not m.partner or m.noise > 1e-4:
+        return None
+    return _divided(m) or _held_to_the_end(m)
+
+
+def _divided(m: Measured) -> Finding | None:
+    """Angles of three calls, which one number of each call divides; they may begin anywhere."""
+    count = m.num_pairs
+    measured = _of_the_short_call(m), *(m.phases(each)[:, :count] for each in (m.near, m.far))
+    measured = [phases - phases[0] for phases in measured]
+    ids = torch.arange(len(measured[0])), m.near.positions, m.far.positions
+    speeds = speeds_of(measured[-1], ids[-1])  # no step of a long call is half a turn
+    undivided = wrap(measured[0] - ids[0].double()[:, None] * speeds).abs()
+    if float(undivided.max()) < _TURNED:
+        return None
+    for what, call, sizes in _numbers(m, ids):
+        expected = [
+            positions.double()[:, None] * speeds * sizes[-1] / size
+            for positions, size in zip(ids, sizes, strict=True)
+        ]
+        off = [float(wrap(a - b).abs().max()) for a, b in zip(measured, expected, strict=True)]
+        if max(off) < _OFF:
+            one, other = (call.format(int(ids[i][-1]), len(ids[i])) for i in (0, -1))
+            return wrong(
+                "positions-bent",
+                f"Positions are divided by {what} of the call: one step turns by "
+                f"{sizes[-1] / sizes[0]:.4g} times as much in a call {one} as in one {other}, and "
+                "cached keys do not fit a longer text.",
+                "positions made to run from 0 to 1, as coordinates of an image of one size do",
+            )
+    return None
+
+
+def _numbers(m: Measured, ids: tuple[Tensor, ...]) -> Iterator[tuple[str, str, list[int]]]:
+    """What may divide positions, the words for such a call, and what it is in each of these."""
+    ends = [int(positions[-1]) for positions in ids]
+    lengths, up_to = [end + 1 for end in ends], "up to position {0}"
+    if getattr(m.probe.rotate, "counts_itself", False):  # each has all tokens before its last
+        yield "the number of tokens", up_to, lengths
+    else:
+        yield "the number of tokens", "of {1} tokens", [len(positions) for positions in ids]
+        yield "the largest position plus one", up_to, lengths
+    yield "the largest position", up_to, ends
+
+
+def _of_the_short_call(m: Measured) -> Tensor:
+    """Return the angle of each pair at each position of `fresh`."""
+    x, rotated = random(1, 1, 1, m.head_dim)[0, 0].double(), m.fresh[0, 0].double()
+    if m.permutation is not None:
+        rotated = rotated[:, m.permutation]
+    one, other = m.dims[: m.num_pairs], m.dims[m.num_pairs :]
+    before = torch.atan2(x[:, other], x[:, one])
+    return wrap(torch.atan2(rotated[:, other], rotated[:, one]) - before)
+
+
+def _held_to_the_end(m: Measured) -> Finding | None:
+    """Early positions of a long call that are read as others, by the frequencies of a short one."""
+    short, ids = _of_the_short_call(m), m.far.positions.double()
+    first = torch.arange(len(short))
+    speeds = speeds_of(short, first)
+    read = [shift_of(each, speeds) for each in m.phases(m.far)[:, : m.num_pairs]]
+    if float(wrap(short - first[:, None] * speeds).abs().max()) > _OFF or None in read:
+        return None
+    read = torch.tensor(read, dtype=torch.float64)
+    low, behind = round(float(read[0])), round(float(ids[-1] - read[-1]))
+    call = f"In a call up to position {int(ids[-1])}, and not in one up to {int(first[-1])},"
+    if low > 0 and _alike(read, ids.clamp(min=low)):
+        return wrong(
+            "positions-clamped",
+            f"{call} all positions below {low} are turned like position {low}.",
+            "a clamp from below by the largest position of the call: a window that slides",
+            since=0,
+        )
+    if behind > 0 and _alike(read, (ids - behind).clamp(min=0)):
+        return wrong(
+            "positions-bent",
+            f"{call} positions are counted from {behind}, and those before it are not turned.",
+            "positions counted from where a window that slides begins",
+            since=1,
+        )
+    return None
+
+
+def _alike(one: Tensor, other: Tensor) -> bool:
+    return bool(((one - other).abs() <= _ALIKE * (1 + one.abs() / 10)).all())
