@@ -80,9 +80,8 @@ class Fit:
 def whole_turns(speeds: Tensor, slots: Sequence[int], tolerance: float) -> Tensor:
     """Return what is to be added to frequencies that are known up to whole turns a token.
 
-    It is zero unless slow pairs are of a geometric series that goes on beyond half a turn.
+    It is zero unless they are of a geometric series that goes on beyond half a turn.
     """
-    nothing = torch.zeros_like(speeds)
     for backwards in (False, True):  # the slow pairs are the last ones, or the first
         order = range(len(speeds))[:: -1 if backwards else 1]
         found = speeds[list(order)] * speeds[order[-1]].sign()

@@ -47,7 +47,7 @@ def _orders(x: Tensor) -> Iterator[tuple[str, Tensor]]:
 
 def strides(m: Measured) -> Finding | None:
     """The same values must give the same result, however they lie in memory."""
-    six, one = (random(_rows(m), 4, tokens, m.head_dim) for tokens in (6, 1))
+    six, one = (random(rows_taken(m), 4, tokens, m.head_dim) for tokens in (6, 1))
     plain = m.probe(six, range(6))
     ways = [(six, plain, *each) for each in _orders(six)]
     with contextlib.suppress(CallError):  # a batch of single tokens is refused: a note says so
@@ -76,8 +76,8 @@ def strides(m: Measured) -> Finding | None:
         )
 
 
-def _rows(m: Measured) -> int:
-    """Two, or one where one row of positions does not serve a batch."""
+def rows_taken(m: Measured) -> int:
+    """Return 2, or 1 where x of two rows with one row of positions is refused."""
     if "rows" not in m.crowd:
         try:
             m.probe(random(2, 2, 5, m.head_dim), range(5))
@@ -133,7 +133,7 @@ _HANDED_BACK = {
 
 def gradient(m: Measured) -> Finding | None:
     """The gradient of a rotation is turned back by the same angle."""
-    x = random(_rows(m), 3, 8, m.head_dim)
+    x = random(rows_taken(m), 3, 8, m.head_dim)
     ids = _uneven_rows(m, x)
     value = m.probe(x, ids)
     if m.differs(value, x, ids).any():  # not the way back alone

@@ -12,7 +12,7 @@ from ropelib.diagnosis.circumstances import (
 from ropelib.diagnosis.factors import steps_of_tables
 from ropelib.diagnosis.fit import is_round
 from ropelib.diagnosis.grouped import refused_groups
-from ropelib.diagnosis.inputs import no_gradient, refused_strides
+from ropelib.diagnosis.inputs import no_gradient, refused_strides, rows_taken
 from ropelib.diagnosis.measured import Measured, speeds_of
 from ropelib.diagnosis.miswritten import written_elsewhere
 from ropelib.diagnosis.origins import centered
@@ -270,11 +270,17 @@ def _refused_rows(m: Measured) -> Finding | None:
     try:
         m.probe(random(3, 2, 5, m.head_dim), torch.arange(5).expand(3, 5))
     except CallError as error:
-        refused = "come back in another shape" if error.code == "shape-not-kept" else "are refused"
+        other_shape = error.code == "shape-not-kept"
+        refused = "come back in another shape" if other_shape else "are refused"
+        what = f"position_ids of shape (batch, seq_len) {refused}"
+        if rows_taken(m) == 1:
+            what = "x of several rows "
+            what += "comes back in another shape" if other_shape else "is refused"
+            if not m.probe.wants_rows:
+                what += " with any position_ids, (seq_len,) as (batch, seq_len)"
         return note(
             "rows-refused",
-            f"position_ids of shape (batch, seq_len) {refused}, so rows of a batch cannot stand at "
-            f"different positions{_rows_as_heads(m)}",
+            f"{what}, so rows of a batch cannot stand at different positions{_rows_as_heads(m)}",
         )
 
 
