@@ -116,6 +116,7 @@ def through(probe: Probe, change: Callable[[Rotate], Rotate]) -> Probe:
 # The way back
 
 ROUNDED_BACK = 0.05 / 4  # of the largest entry: what bfloat16 on the way back leaves
+_EXACT_BACK = 1e-4  # of the largest entry: more than float32 leaves, and less than float16
 _DENSE = "densely"
 
 
@@ -152,6 +153,8 @@ def gradient(m: Measured) -> Finding | None:
         backward = turned_back(turned, arrange(upstream))
         allowed = ROUNDED_BACK * float(backward.abs().max())
         if gap(found, backward) < allowed:
+            if name == _DENSE:
+                m.crowd[GRADIENT] = gap(found, backward) / float(backward.abs().max()), found
             continue
         if name == _DENSE:
             forward = torch.einsum("bitr,bhti->bhtr", turned, upstream.double())
@@ -269,6 +272,23 @@ def no_gradient(m: Measured) -> Finding | None:
             "No gradient comes back, so that this can serve inference alone: "
             f"{m.refused[GRADIENT]}",
         )
+
+
+def coarse_gradient(m: Measured) -> Finding | None:
+    """Say that a gradient has lost digits that vectors keep on the way forth."""
+    error, found = m.crowd.get(GRADIENT, (0.0, None))
+    if error < _EXACT_BACK or m.noise > _EXACT_BACK / 10 or m.probe.dtype:
+        return None
+    rounded = (
+        d for d in (torch.bfloat16, torch.float16) if torch.equal(found, found.to(d).float())
+    )
+    dtype = next(rounded, None)
+    how = f"is rounded to {str(dtype)[6:]}" if dtype else "is coarse, as in half precision,"
+    return note(
+        "vectors-in-low-precision",
+        f"The gradient of float32 vectors {how} on the way back, and their rotation is not: it is "
+        f"off by up to {100 * error:.2g}% of its largest entry.",
+    )
 
 
 def refused_strides(m: Measured) -> Finding | None:
