@@ -5,7 +5,14 @@ import torch
 from ropelib.diagnosis.grouped import grouped
 from ropelib.diagnosis.ids_in_memory import sliced_ids
 from ropelib.diagnosis.inputs import gradient, strides
-from ropelib.diagnosis.kept import cut_short, rows_of_runs, rows_that_fit, tables_kept_by_ends
+from ropelib.diagnosis.kept import (
+    cut_short,
+    rows_by_slots,
+    rows_of_runs,
+    rows_restart,
+    rows_that_fit,
+    tables_kept_by_ends,
+)
 from ropelib.diagnosis.measured import Measured
 from ropelib.diagnosis.paths import half_precision, position_or_slot
 from ropelib.diagnosis.probes import CallError, by_head, heads_beside
@@ -160,6 +167,8 @@ def _rows_of(m: Measured, count: int, heads: int, tokens: int) -> Finding | None
         return None
     apart = m.applied(x, rows)
     if not m.differs(together, x, rows[:1]).any():
+        if not m.differs(m.probe(x, rows.flip(0)), x, rows[:1]).any():
+            return rows_by_slots()
         return wrong(
             "batch-rows-share-positions",
             "Every row of the batch is turned by the positions of the first, so that a row with "
@@ -167,7 +176,7 @@ def _rows_of(m: Measured, count: int, heads: int, tokens: int) -> Finding | None
             "position_ids[0], or tables without a batch axis",
             largest_difference=gap(together, apart),
         )
-    if finding := cut_short(m, together, x, rows):
+    if finding := cut_short(m, together, x, rows) or rows_restart(m, together, x, rows):
         return finding
     alone = torch.cat([m.probe(x[i : i + 1], rows[i : i + 1]) for i in range(count)])
     if gap(together, alone) < SAME:

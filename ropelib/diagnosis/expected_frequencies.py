@@ -10,6 +10,7 @@ from ropelib.diagnosis.report import Finding, wrong
 from ropelib.diagnosis.tensors import wrap
 
 _SAME = 1e-4  # relative
+_DEFAULT = 10_000  # of nearly all code, for a base that is not given
 
 
 def base_off(m, fit: Fit) -> Finding | None:
@@ -21,7 +22,9 @@ def base_off(m, fit: Fit) -> Finding | None:
         return None
     sentence = f"The base is {m.fit.base:.6g}, expected {fit.base:.6g}"
     evidence = {"base": m.fit.base, "expected": fit.base}
-    cause = "rope_theta lost on the way from the configuration, so that a default is used"
+    cause = "another rope_theta than that of the configuration"
+    if abs(m.fit.base / _DEFAULT - 1) <= apart:
+        cause = "rope_theta lost on the way from the configuration, so that a default is used"
     times = fit.factor * (fit.jump or 1)  # by what slow pairs are divided
     if times > 1.01 and abs(m.fit.factor - 1) < 1e-3:
         which = "slow" if fit.jump else "all"
@@ -47,15 +50,24 @@ def _base_scaled(m, base: float, times: float) -> tuple[str, str] | None:
             f"NTK-aware scaling, base * factor ** (d / (d - 2)) with factor {times:.6g}, in place "
             "of the rope_type that is expected",
         )
-    factor = (base / m.fit.base) ** (1 / power)
-    whole = round(factor) > 1 and abs(factor / round(factor) - 1) < _SAME
-    if times < 1.01 and whole and is_round(m.fit.base) and not is_round(base):
+    if times > 1.01 or is_round(m.fit.base) == is_round(base):
+        return None
+    smaller, larger = sorted((base, m.fit.base))
+    factor = (larger / smaller) ** (1 / power)
+    if not is_round(smaller) or round(factor) < 2 or abs(factor / round(factor) - 1) > _SAME:
+        return None
+    how = f"{smaller:.6g} * {factor:.6g} ** (d / (d - 2))"
+    if base == larger:
         return (
-            f", which is {m.fit.base:.6g} * {factor:.6g} ** (d / (d - 2))",
+            f", which is {how}",
             f"NTK-aware scaling by {factor:.6g} left out, or computed and not used: rope_theta "
             "alone is taken",
         )
-    return None
+    return (
+        f"; {larger:.6g} is {how}",
+        f"NTK-aware scaling by {factor:.6g} where none is expected, or the base that a dynamic one "
+        "has at one length",
+    )
 
 
 def in_reverse(measured: Tensor, expected: Tensor, noise: float) -> Finding | None:

@@ -11,6 +11,8 @@ from ropelib.diagnosis.tensors import gap
 _SEEN = 0.02  # of the square of a length, which both of them must have
 _ENOUGH = 8  # entries
 _TURNS = 0.3  # rad/token: a row more or less is seen
+_SINGLE = 1e-5  # of an entry: values that are one
+_FEWER, _AS_MANY = 0.7, 0.9  # of the values that exact ones have
 _FITS = 0.01  # of an entry: more than tables in bfloat16 err
 
 
@@ -94,9 +96,38 @@ def steps_of_tables(m: Measured) -> int:
     return number if number <= 4096 and float(off.abs().max()) < 0.01 else 0
 
 
+def one_is_coarse(m: Measured) -> str:
+    """Say which of sine and cosine has few values where the other has many; "" for neither."""
+    angles = m.far.positions.double()[:, None] * m.speeds
+    values = [
+        [len((each.abs() / _SINGLE).round().unique()) for each in of]
+        for of in (m.rows(m.far), (m.scale.mean() * angles.cos(), m.scale.mean() * angles.sin()))
+    ]
+    names = ("Cosine", "Sine")
+    for (few, many), (of_few, of_many), (coarse, exact) in zip(
+        *((each, each[::-1]) for each in (*values, names)), strict=True
+    ):
+        if few < _FEWER * of_few and many > of_many * _AS_MANY:
+            return (
+                f"{coarse} has {few} values in all, but for its sign, where {exact.lower()} has "
+                f"{many}"
+            )
+    return ""
+
+
 def coarse_steps(m: Measured) -> Finding | None:
     """Steps that are wider than those of any dtype of tables."""
-    if not m.partner or m.noise < 0.02 or not (steps := steps_of_tables(m)):
+    if not m.partner or m.noise < 0.02:
+        return None
+    if coarse := one_is_coarse(m):
+        return wrong(
+            "norm-not-kept",
+            f"{coarse}: lengths change with the angle.",
+            "a coarse table of one of the two, read at the nearest angle, beside an exact one",
+            smallest_length=float(m.lengths(m.near).min()),
+            largest_length=float(m.lengths(m.near).max()),
+        )
+    if not (steps := steps_of_tables(m)):
         return None
     error = float((m.lengths(m.near) / m.scale - 1).abs().max())
     if error > 2 / steps:

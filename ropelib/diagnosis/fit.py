@@ -7,7 +7,11 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from ropelib.diagnosis.tensors import wrap
+
 _STEEPEST = 20.0  # logarithm of what one pair is faster than the next, in any series of sense
+_EXACT, _FLOAT32 = 3e-5, 2.0**-23  # of a frequency, in rad/token and relatively
+_ROUND_BASES = torch.tensor([n * 10.0**k for k in range(1, 7) for n in range(10, 100)]).double()
 
 
 @dataclass(frozen=True)
@@ -76,9 +80,8 @@ class Fit:
 def whole_turns(speeds: Tensor, slots: Sequence[int], tolerance: float) -> Tensor:
     """Return what is to be added to frequencies that are known up to whole turns a token.
 
-    It is zero unless slow pairs are of a geometric series that goes on beyond half a turn.
+    It is zero unless they are of a geometric series that goes on beyond half a turn.
     """
-    nothing = torch.zeros_like(speeds)
     for backwards in (False, True):  # the slow pairs are the last ones, or the first
         order = range(len(speeds))[:: -1 if backwards else 1]
         found = speeds[list(order)] * speeds[order[-1]].sign()
@@ -97,7 +100,23 @@ def whole_turns(speeds: Tensor, slots: Sequence[int], tolerance: float) -> Tenso
             width = max(slots) + 1
             if Fit.of(found, width, tolerance, [abs(s - steps[0]) for s in steps]).is_geometric:
                 return added
-    return nothing
+    return _to_powers(speeds, slots, tolerance)
+
+
+def _to_powers(speeds: Tensor, slots: Sequence[int], tolerance: float) -> Tensor:
+    """Return what makes frequencies the powers of a round base, from 1 rad/token upwards.
+
+    Few pairs of them turn less than half a turn a token, so that no series is seen to go on.
+    """
+    nothing, steps = torch.zeros_like(speeds), torch.tensor(slots, dtype=torch.float64)
+    way, width = speeds[0].sign(), max(slots) + 1
+    coarse = tolerance > _EXACT or abs(abs(float(speeds[0])) - 1) > tolerance
+    if len(speeds) < 3 or slots[0] or coarse or Fit.of(speeds * way, width, 1e-3).is_geometric:
+        return nothing
+    powers = way * _ROUND_BASES[:, None] ** (steps / width)
+    left = wrap(speeds - powers).abs() / (_EXACT + 4 * _FLOAT32 * powers.abs())
+    best = int(left.amax(1).argmin())
+    return powers[best] - speeds if float(left[best].max()) < 1 else nothing
 
 
 def is_round(value: float) -> bool:

@@ -47,7 +47,7 @@ def _orders(x: Tensor) -> Iterator[tuple[str, Tensor]]:
 
 def strides(m: Measured) -> Finding | None:
     """The same values must give the same result, however they lie in memory."""
-    six, one = (random(_rows(m), 4, tokens, m.head_dim) for tokens in (6, 1))
+    six, one = (random(rows_taken(m), 4, tokens, m.head_dim) for tokens in (6, 1))
     plain = m.probe(six, range(6))
     ways = [(six, plain, *each) for each in _orders(six)]
     with contextlib.suppress(CallError):  # a batch of single tokens is refused: a note says so
@@ -76,8 +76,8 @@ def strides(m: Measured) -> Finding | None:
         )
 
 
-def _rows(m: Measured) -> int:
-    """Two, or one where one row of positions does not serve a batch."""
+def rows_taken(m: Measured) -> int:
+    """Return 2, or 1 where x of two rows with one row of positions is refused."""
     if "rows" not in m.crowd:
         try:
             m.probe(random(2, 2, 5, m.head_dim), range(5))
@@ -116,6 +116,7 @@ def through(probe: Probe, change: Callable[[Rotate], Rotate]) -> Probe:
 # The way back
 
 ROUNDED_BACK = 0.05 / 4  # of the largest entry: what bfloat16 on the way back leaves
+_EXACT_BACK = 1e-4  # of the largest entry: more than float32 leaves, and less than float16
 _DENSE = "densely"
 
 
@@ -133,7 +134,7 @@ _HANDED_BACK = {
 
 def gradient(m: Measured) -> Finding | None:
     """The gradient of a rotation is turned back by the same angle."""
-    x = random(_rows(m), 3, 8, m.head_dim)
+    x = random(rows_taken(m), 3, 8, m.head_dim)
     ids = _uneven_rows(m, x)
     value = m.probe(x, ids)
     if m.differs(value, x, ids).any():  # not the way back alone
@@ -152,6 +153,8 @@ def gradient(m: Measured) -> Finding | None:
         backward = turned_back(turned, arrange(upstream))
         allowed = ROUNDED_BACK * float(backward.abs().max())
         if gap(found, backward) < allowed:
+            if name == _DENSE:
+                m.crowd[GRADIENT] = gap(found, backward) / float(backward.abs().max()), found
             continue
         if name == _DENSE:
             forward = torch.einsum("bitr,bhti->bhtr", turned, upstream.double())
@@ -269,6 +272,23 @@ def no_gradient(m: Measured) -> Finding | None:
             "No gradient comes back, so that this can serve inference alone: "
             f"{m.refused[GRADIENT]}",
         )
+
+
+def coarse_gradient(m: Measured) -> Finding | None:
+    """Say that a gradient has lost digits that vectors keep on the way forth."""
+    error, found = m.crowd.get(GRADIENT, (0.0, None))
+    if error < _EXACT_BACK or m.noise > _EXACT_BACK / 10 or m.probe.dtype:
+        return None
+    rounded = (
+        d for d in (torch.bfloat16, torch.float16) if torch.equal(found, found.to(d).float())
+    )
+    dtype = next(rounded, None)
+    how = f"is rounded to {str(dtype)[6:]}" if dtype else "is coarse, as in half precision,"
+    return note(
+        "vectors-in-low-precision",
+        f"The gradient of float32 vectors {how} on the way back, and their rotation is not: it is "
+        f"off by up to {100 * error:.2g}% of its largest entry.",
+    )
 
 
 def refused_strides(m: Measured) -> Finding | None:

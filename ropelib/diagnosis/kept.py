@@ -102,6 +102,29 @@ def grown_by(m: Measured, found: Tensor, x: Tensor, ids: Tensor, error: float) -
     )
 
 
+def rows_restart(m: Measured, found: Tensor, x: Tensor, rows: Tensor) -> Finding | None:
+    """Each row counted from its own first token, where those of some are not 0."""
+    if not rows[:, 0].any() or m.differs(found, x, rows - rows[:, :1]).any():
+        return None
+    return wrong(
+        "positions-restart",
+        "In position_ids of shape (batch, seq_len) positions of each row are counted from its own "
+        "first token: a row that begins at 5 is turned as one that begins at 0.",
+        "position_ids - position_ids[:, :1], or a count of the tokens of each row",
+        largest_difference=gap(found, m.applied(x, rows)),
+    )
+
+
+def rows_by_slots() -> Finding:
+    """Return the finding that rows of positions are not read at all."""
+    return wrong(
+        "position-ids-ignored",
+        "With position_ids of shape (batch, seq_len) tokens are turned by their slot in the row, "
+        "whatever position_ids say; those of shape (seq_len,) are followed.",
+        "positions of a batch made inside by arange(seq_len)",
+    )
+
+
 def rows_of_runs(m: Measured) -> Finding | None:
     """Where positions are counted on from the first: (1, seq_len), and rows of other firsts."""
     for starts in ([3], [3, 0, 5]):

@@ -219,7 +219,7 @@ class Measured:
         """
         speeds, count = self._below_half_a_turn(), self.num_pairs
         first, second = speeds[:count], speeds[count:]
-        if count < 4 or bool(((first - second).abs() > 1e-3).any()):  # a rule says so
+        if count < 3 or bool(((first - second).abs() > 1e-3).any()):  # a rule says so
             return speeds
         return speeds + whole_turns(first, self.pairing.slots, self._tolerance).repeat(2)
 

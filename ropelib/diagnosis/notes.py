@@ -9,10 +9,10 @@ from ropelib.diagnosis.circumstances import (
     random_in_training,
     refused_autocast,
 )
-from ropelib.diagnosis.factors import steps_of_tables
+from ropelib.diagnosis.factors import one_is_coarse, steps_of_tables
 from ropelib.diagnosis.fit import is_round
 from ropelib.diagnosis.grouped import refused_groups
-from ropelib.diagnosis.inputs import no_gradient, refused_strides
+from ropelib.diagnosis.inputs import coarse_gradient, no_gradient, refused_strides, rows_taken
 from ropelib.diagnosis.measured import Measured, speeds_of
 from ropelib.diagnosis.miswritten import written_elsewhere
 from ropelib.diagnosis.origins import centered
@@ -210,18 +210,20 @@ def _coarse_tables(m: Measured) -> Finding | None:
         x = random(1, 2, 5, m.head_dim)
         turned = m.probe(x, range(5))
         for dtype in (torch.bfloat16, torch.float16):
-            if torch.equal(turned, m.probe(x.to(dtype).float(), range(5))):
+            on_the_way = torch.equal(turned, m.probe(x.to(dtype).float(), range(5)))
+            if on_the_way or torch.equal(turned, turned.to(dtype).float()):
+                where = "on the way" if on_the_way else "as they come back"
                 return note(
                     "vectors-in-low-precision",
-                    f"float32 vectors are rounded to {str(dtype)[6:]} on the way.",
+                    f"float32 vectors are rounded to {str(dtype)[6:]} {where}.",
                     largest_error_of_a_length=m.noise,
                 )
-        steps = steps_of_tables(m)
+        said = "cos and sin are rounded coarsely even for float32 vectors"
+        if steps := steps_of_tables(m):
+            said = f"cos and sin are multiples of 1/{steps} even for float32 vectors"
         return note(
             "tables-in-low-precision",
-            f"cos and sin are multiples of 1/{steps} even for float32 vectors."
-            if steps
-            else "cos and sin are rounded coarsely even for float32 vectors.",
+            f"{one_is_coarse(m) or said}.",
             largest_error_of_a_length=m.noise,
         )
 
@@ -270,11 +272,17 @@ def _refused_rows(m: Measured) -> Finding | None:
     try:
         m.probe(random(3, 2, 5, m.head_dim), torch.arange(5).expand(3, 5))
     except CallError as error:
-        refused = "come back in another shape" if error.code == "shape-not-kept" else "are refused"
+        other_shape = error.code == "shape-not-kept"
+        refused = "come back in another shape" if other_shape else "are refused"
+        what = f"position_ids of shape (batch, seq_len) {refused}"
+        if rows_taken(m) == 1:
+            what = "x of several rows "
+            what += "comes back in another shape" if other_shape else "is refused"
+            if not m.probe.wants_rows:
+                what += " with any position_ids, (seq_len,) as (batch, seq_len)"
         return note(
             "rows-refused",
-            f"position_ids of shape (batch, seq_len) {refused}, so rows of a batch cannot stand at "
-            f"different positions{_rows_as_heads(m)}",
+            f"{what}, so rows of a batch cannot stand at different positions{_rows_as_heads(m)}",
         )
 
 
@@ -343,6 +351,7 @@ NOTES = [
     refused_strides,
     refused_groups,
     no_gradient,
+    coarse_gradient,
     refused_autocast,
     random_in_training,
     length_in_one_mode,

@@ -9,10 +9,11 @@ from torch import Tensor
 from ropelib.diagnosis.measured import speeds_of
 from ropelib.diagnosis.probes import CallError
 from ropelib.diagnosis.report import Finding, note, wrong
-from ropelib.diagnosis.tensors import random
+from ropelib.diagnosis.tensors import SAME, gap, random
 
 _OFF, _FAR = 1e-2, 1e-5  # rad that no shift explains: of any, of each position of a far one
 _EXACT = 1e-3  # positions
+_UNEVEN = [0, 1, 3, 8, 4]  # positions in an order that is no other one counted back
 _SHORT = 9  # tokens of the short call, see `Measured.short_call`
 
 
@@ -133,7 +134,7 @@ def centered(m) -> Finding | None:
 
 def shifted(m) -> Finding:
     """Say by how much positions are shifted, where position 0 is turned as another should be."""
-    if finding := _by_length(m):
+    if finding := _within_the_call(m) or _by_length(m):
         return finding
     shifts = _shifts(m)
     if shifts is None:
@@ -167,6 +168,29 @@ def reversed_order(m, of_the_call: bool = False) -> Finding | None:
     if m.direction != -1 or shift > -1.5:
         return None
     return _back_from("position_ids[-1]" if of_the_call else f"{-shift:.6g}")
+
+
+def _within_the_call(m) -> Finding | None:
+    """Tokens of a call that are turned as alone, in the opposite order."""
+    if m.obeys != "all":
+        return None
+    ids = torch.tensor(_UNEVEN)
+    x = random(1, 1, 1, m.head_dim).expand(1, 1, len(ids), -1)
+    try:
+        together = m.probe(x, ids)
+        alone = torch.cat([m.probe(x[:, :, :1], each) for each in ids.split(1)], dim=2)
+    except CallError:
+        return None
+    if gap(together, alone.flip(2)) > SAME or gap(together, alone) < SAME:
+        return None
+    return wrong(
+        "positions-reversed",
+        "Tokens of a call are turned by its positions in the opposite order: the first by that of "
+        "the last, and so on. A token that comes alone does not fit to them.",
+        "a table or sequence that is flipped: positions or keys that are written from the end on",
+        since=0,
+        largest_difference=gap(together, alone),
+    )
 
 
 def _back_from(end: str) -> Finding:

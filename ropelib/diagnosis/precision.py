@@ -9,6 +9,7 @@ from torch import Tensor
 
 from ropelib.diagnosis.adapters import neighbors
 from ropelib.diagnosis.bent import bent
+from ropelib.diagnosis.drift import ANGLE_ERROR, allowed_error, drift
 from ropelib.diagnosis.fit import Fit
 from ropelib.diagnosis.measured import Measured, speeds_of
 from ropelib.diagnosis.paths import at_near_positions, otherwise
@@ -17,7 +18,6 @@ from ropelib.diagnosis.report import Finding
 from ropelib.diagnosis.slots import of_its_slot, tokens_exchanged
 from ropelib.diagnosis.tensors import wrap
 
-_ANGLE_ERROR = 0.02  # rad; float32 angles are below it up to 8191, a lost position is far above
 _SMALLEST = 2.0**-14  # that float16 holds to 11 bits
 ROUNDINGS = {  # from float64 to what is left of a number, and how many significant bits that is
     "bfloat16": (lambda t: t.bfloat16().double(), 8),
@@ -62,7 +62,7 @@ def _explain(m: Measured, far: Curves, near: Curves, when: str) -> Finding | Non
     speeds = m.speeds[: m.num_pairs]
     if m.depends_on_length:
         speeds = _speeds_in_company(m, phases, far, near_phases, near)
-    allowed = _ANGLE_ERROR + 3e-7 * positions * speeds.abs()
+    allowed = allowed_error(positions, speeds)
 
     def error(angles: Tensor) -> Tensor:
         return wrap(phases - angles).abs()
@@ -115,15 +115,7 @@ def _explain(m: Measured, far: Curves, near: Curves, when: str) -> Finding | Non
         return some_positions_wrong(far.positions[strays.any(1)], evidence, when)
     if not when and (otherwise_read := bent(m, phases, far.positions)):
         return otherwise_read
-    return Finding(
-        "angles-drift",
-        "wrong",
-        f"From position {since} on angles are not the position times the frequency{when}"
-        + ("." if bool(late.all()) else f", at {int(late.sum())} of {len(late)} places tried."),
-        evidence,
-        "angles summed step by step in low precision, or a table that ends",
-        since,
-    )
+    return drift(phases, far.positions, speeds, when, evidence)
 
 
 def some_positions_wrong(positions: Tensor, evidence: dict[str, object], when: str) -> Finding:
@@ -147,7 +139,7 @@ def _speeds_in_company(
     if m.noise > 1e-5:  # coarse tables: a longer lever is more exact, if positions hold that far
         longer = speeds_of(phases, far.positions)
         turned = phases - phases[0] - far.positions.double()[:, None] * longer
-        if wrap(turned).abs().max() < _ANGLE_ERROR:
+        if wrap(turned).abs().max() < ANGLE_ERROR:
             return longer
     return speeds_of(near_phases, near.positions)
 
@@ -173,7 +165,7 @@ def _later_speeds(phases: Tensor, positions: Tensor, since: int) -> Tensor | Non
     for i in late.tolist():  # each place tells it better than a step between two
         found = found + wrap(phases[i] - positions[i] * found) / positions[i]
     errors = wrap(phases[late] - positions[late].double()[:, None] * found).abs()
-    if errors.max() > _ANGLE_ERROR:
+    if errors.max() > ANGLE_ERROR:
         return None
     return found
 
@@ -286,7 +278,7 @@ def _rows_of_table(m: Measured, far: Curves, early: Tensor, dtype: torch.dtype) 
 
     def wrongly(curves: Curves) -> Tensor:
         angles = curves.positions.double()[:, None] * early
-        return (wrap(m.phases(curves)[:, : m.num_pairs] - angles).abs() > _ANGLE_ERROR).any(1)
+        return (wrap(m.phases(curves)[:, : m.num_pairs] - angles).abs() > ANGLE_ERROR).any(1)
 
     seen = wrongly(far)
     if seen[0] or not seen.any():

@@ -51,8 +51,11 @@ def unfilled(m: Measured) -> Finding | None:
 def beyond_sense(m: Measured) -> Finding | None:
     """A geometric series of a base that nobody takes, or of angles in degrees."""
     fit, width = m.fit, m.pairing.width
-    if not fit.is_geometric or width < 8 or m.num_pairs < 2:
+    if not fit.is_geometric or m.num_pairs < 2:
         return None
+    if width < 8:  # few pairs follow many a series: a round base says that it was chosen
+        upwards = m.num_pairs > 2 and fit.base < 1e-2 and is_round(1 / fit.base)
+        return exponents_positive(m) if upwards and abs(fit.factor - 1) < 1e-4 else None
     if abs(fit.factor / math.degrees(1) - 1) < 1e-4:
         return wrong(
             "angles-in-degrees",

@@ -16,6 +16,7 @@ from ropelib.diagnosis.probes import CallError, Probe, with_width
 from ropelib.diagnosis.report import Finding, wrong
 from ropelib.diagnosis.slots import tokens_exchanged
 from ropelib.diagnosis.tensors import SAME, gap, random
+from ropelib.rotation import convert_layout
 
 _ALONE = range(8, 16)  # a prompt of eight, eight single tokens,
 _TOGETHER = (range(16, 18), range(18, 21))  # and steps that guess ahead
@@ -118,6 +119,40 @@ def _named(
                 f"A token that comes alone is turned as if it stood {shift:+d} from where it does.",
                 {"shift": shift, **evidence},
                 cause,
+                since,
+            )
+    return _turned_in_another_way(m, x, steps, evidence, since)
+
+
+def _turned_in_another_way(
+    m: Measured, x: Tensor, steps: Tensor, evidence: dict[str, object], since: int
+) -> Finding | None:
+    """Name steps in the other layout, or in the other direction, by positions that are measured."""
+    ids = m.near.positions
+    ids = ids[(ids >= _ALONE.start) & (ids < _ALONE.stop)]
+    if m.permutation is not None or not len(ids):
+        return None
+    x, found = x[:, :, :1].expand(-1, -1, len(ids), -1), steps[ids - _ALONE.start]
+    layout, part = m.pairing.layout, slice(m.pairing.offset, m.pairing.offset + 2 * m.pairing.width)
+    turned_back = m.near.applied(x, ids, back=True)
+    ways = [("the other way round, by the same angle", "sine with the other sign", turned_back)]
+    if layout:
+        other = "half" if layout == "interleaved" else "interleaved"
+        moved, turned = x.clone(), x.double().clone()
+        moved[..., part] = convert_layout(x[..., part], source=other, target=layout)
+        turned[..., part] = convert_layout(
+            m.applied(moved, ids)[..., part], source=layout, target=other
+        )
+        words = f"in the {other} layout, and in one pass in the {layout} one"
+        ways.append((words, "is_neox_style, interleaved= or another pairing", turned))
+    for how, cause, turned in ways:
+        if gap(found, turned[0, 0]) < SAME:
+            return Finding(
+                "decode-differs",
+                "wrong",
+                f"A token that comes alone is turned {how}.",
+                evidence,
+                f"{cause} in the path for one token",
                 since,
             )
     return None

@@ -231,6 +231,19 @@ SAID = {
         "is 10000, expected 41829.4, which is 10000 * 4 ** (d / (d - 2)).",
         "NTK-aware scaling by 4 left out",
     ),
+    "an NTK-aware base, where a plain one is meant": (
+        "is 41829.4, expected 10000; 41829.4 is 10000 * 4 ** (d / (d - 2)).",
+        "NTK-aware scaling by 4 where none is expected",
+    ),
+    "single tokens in the other layout": (
+        "turned in the interleaved layout, and in one pass in the half one.",
+        "in the path for one token",
+    ),
+    "a decode step in the other layout, of a part": (
+        "turned in the half layout, and in one pass in the interleaved one.",
+        "in the path for one token",
+    ),
+    "a decode step that turns back": ("the other way round, by the same angle.", "sine with the"),
     "base lost": ("is 10000, expected 500000.", "rope_theta lost"),
     "exponents of the whole head, of which half turns": (
         "0.5 times",

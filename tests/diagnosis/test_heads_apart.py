@@ -67,6 +67,14 @@ def test_rows_are_refused_where_nothing_is_taken_for_them():
     told = {f.code: f.sentence for f in diagnose(one_row, **SHORT).findings}
     assert told["rows-refused"].endswith("different positions.")
 
+    def one_text(x, ids):
+        if len(x) > 1:
+            raise ValueError("one text")
+        return plain(x, ids)
+
+    told = {f.code: f.sentence for f in diagnose(one_text, **SHORT).findings}
+    assert told["rows-refused"].startswith("x of several rows is refused with any position_ids, ")
+
 
 def test_rows_that_come_back_in_another_shape_are_not_called_refused():
     def stacked(x, ids):

@@ -122,3 +122,4 @@ def test_a_base_that_is_a_little_off_is_said_to_be():
     report = diagnose(lambda x, ids: plain(x, ids, inv_freq(64, 10_001.0)), inv_freq=inv_freq(64))
     assert report.codes == ("base-not-as-expected",)
     assert report.findings[0].sentence == "The base is 10001, expected 10000."
+    assert "default" not in report.findings[0].cause

@@ -61,3 +61,36 @@ def test_a_factor_next_to_1_is_no_scaling():
 def test_layers_that_rotate_differently_are_said_to_have_an_option():
     with pytest.raises(ValueError, match="--layer-type full_attention"):
         diagnose(plain, expected="gemma-3-12b")
+
+
+SAID = {
+    "angles modulo pi": ("From position 4 on", "below about 3.1 rad.", "no whole turn"),
+    "angles of the fast half modulo pi": (
+        "From position 4 on angles of 16 of 32 pairs",
+        "below about 3.2 rad.",
+        "no whole turn",
+    ),
+    "angles by 64 steps of a turn": ("Angles are rounded to", "2 pi / 64, 0.0982 rad.", "nearest"),
+    "a table of 64 sines beside an exact cosine": ("Sine has 17 values", "the angle.", "exact one"),
+    "1024 sines beside an exact cosine": ("Sine has 257 values", ".", ""),
+    "results through bfloat16": ("float32 vectors are", "to bfloat16 as they come back.", ""),
+    "vectors through bfloat16": ("float32 vectors are", "to bfloat16 on the way.", ""),
+    "the gradient alone in bfloat16": (
+        "The gradient of float32 vectors is rounded to bfloat16 on the way back",
+        "of its largest entry.",
+        "",
+    ),
+    "the gradient alone of bfloat16 values": (
+        "The gradient of float32 vectors is coarse, as in half precision, on the way back",
+        "of its largest entry.",
+        "",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SAID)
+def test_what_is_coarse_or_bent_is_said_of_that_alone(name):
+    finding = diagnose(**next(e for e in EXHIBITS if e.name == name).make()).findings[0]
+    begins, ends, cause = SAID[name]
+    assert finding.sentence.startswith(begins) and finding.sentence.endswith(ends)
+    assert cause in finding.cause

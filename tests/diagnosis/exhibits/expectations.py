@@ -180,6 +180,11 @@ def _():
     return {"rotate": lambda x, ids: plain(x, ids, NTK), "inv_freq": PLAIN / 4}
 
 
+@exhibit("an NTK-aware base, where a plain one is meant", "base-not-as-expected")
+def _():
+    return {"rotate": lambda x, ids: plain(x, ids, NTK), "inv_freq": PLAIN}
+
+
 @exhibit("plain, where an NTK-aware base is meant", "base-not-as-expected")
 def _():
     return {"rotate": plain, "inv_freq": NTK}

@@ -4,7 +4,7 @@ import math
 
 import torch
 
-from exhibits.kit import DIM, PLAIN, exhibit, plain, yarn
+from exhibits.kit import DIM, PLAIN, exhibit, plain, turn, yarn
 from ropelib import inv_freq
 
 PAIRS = torch.arange(0, DIM, 2).double()
@@ -81,6 +81,46 @@ def _():
 @exhibit("positions doubled", "frequencies-multiplied", layout="half", base=10_000, factor=1 / 2)
 def _():
     return {"rotate": lambda x, ids: plain(x, 2 * ids)}
+
+
+def upwards(width, dtype, base=10_000):
+    """The exponent has lost its minus, on few pairs: most make more than half a turn a token."""
+
+    def rotate(x, ids):
+        frequencies = base ** (torch.arange(0, x.shape[-1], 2) / x.shape[-1]).to(dtype)
+        return turn(x, ids[..., None].to(dtype) * frequencies, "half")
+
+    return {"rotate": rotate, "head_dim": width}
+
+
+@exhibit("no minus, on three pairs", "exponents-positive", layout="half")
+def _():
+    return upwards(6, torch.float64)
+
+
+@exhibit("no minus, on four pairs", "exponents-positive", layout="half")
+def _():
+    return upwards(8, torch.float32)
+
+
+@exhibit("no minus, on four pairs, against a configuration", "exponents-positive", layout="half")
+def _():
+    return upwards(8, torch.float64) | {"inv_freq": inv_freq(8)}
+
+
+@exhibit("no minus, on eight pairs", "exponents-positive", layout="half")
+def _():
+    return upwards(16, torch.float64)
+
+
+@exhibit("no minus, on eight pairs of a large base", "exponents-positive", layout="half")
+def _():
+    return upwards(16, torch.float32, 500_000)
+
+
+@exhibit("octaves, the slowest first", layout="half", notes=("slowest-pairs-first",))
+def _():
+    return turning_by(2.0 ** torch.arange(-3, 1).double(), head_dim=8)
 
 
 FAST = {"direction": 1, "layout": "half"}

@@ -245,6 +245,11 @@ def _():
     return {"rotate": rotate}
 
 
+@exhibit("results through bfloat16", layout="half", notes=("vectors-in-low-precision",))
+def _():
+    return {"rotate": lambda x, ids: plain(x, ids).bfloat16().to(x.dtype)}
+
+
 @exhibit("vectors through bfloat16", layout="half", notes=("vectors-in-low-precision",))
 def _():
     return {"rotate": lambda x, ids: plain(x.bfloat16().float(), ids).bfloat16().to(x.dtype)}

@@ -137,6 +137,16 @@ def _():
     return {"rotate": lambda x, ids: plain(x, ids if ids.dim() == 1 else ids.flip(0))}
 
 
+@exhibit("rows counted from their own first token", "positions-restart", layout="half")
+def _():
+    return {"rotate": lambda x, ids: plain(x, ids - ids[:, :1] if ids.dim() == 2 else ids)}
+
+
+@exhibit("rows counted, whatever their positions", "position-ids-ignored", layout="half")
+def _():
+    return {"rotate": lambda x, ids: plain(x, ids if ids.dim() == 1 else torch.arange(len(ids[0])))}
+
+
 def end_to_end(x, ids):
     return plain(x, ids + torch.arange(len(x))[:, None] * x.shape[2])
 

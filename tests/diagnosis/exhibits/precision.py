@@ -105,3 +105,32 @@ def _():
         return turn(x, ids[..., None].bfloat16() * PLAIN.bfloat16(), "half")
 
     return {"rotate": rotate}
+
+
+# The way back
+
+
+def back_through(rounded):
+    """Turn the gradient back by rounded numbers, and vectors forth by exact ones."""
+
+    class Turned(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, ids):
+            ctx.ids = ids
+            return plain(x, ids)
+
+        @staticmethod
+        def backward(ctx, upstream):
+            return plain(rounded(upstream), -ctx.ids).to(upstream.dtype), None
+
+    return {"rotate": lambda x, ids: Turned.apply(x, ids)}
+
+
+@exhibit("the gradient alone in bfloat16", base=10_000, notes=("vectors-in-low-precision",))
+def _():
+    return back_through(torch.Tensor.bfloat16)
+
+
+@exhibit("the gradient alone of bfloat16 values", notes=("vectors-in-low-precision",))
+def _():
+    return back_through(lambda g: g.bfloat16().float())

@@ -17,6 +17,11 @@ def _():
     return {"rotate": (lambda x, ids: x, plain)}
 
 
+@exhibit("k in the opposite order within each call", "positions-reversed", layout="half")
+def _():
+    return {"rotate": (plain, lambda x, ids: plain(x, ids.flip(-1)))}
+
+
 @exhibit("neither rotated", "does-not-rotate")
 def _():
     return {"rotate": (lambda x, ids: x, lambda x, ids: x)}

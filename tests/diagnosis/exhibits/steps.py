@@ -130,6 +130,24 @@ def _():
     return {"rotate": plain, "decode": lambda x, ids: plain(x, ids if ids.dim() == 1 else ids[0])}
 
 
+@exhibit("single tokens in the other layout", "decode-differs", layout="half", base=10_000)
+def _():
+    pairs = {True: "interleaved", False: "half"}
+    return {"rotate": lambda x, ids: plain(x, ids, layout=pairs[x.shape[2] == 1])}
+
+
+@exhibit("a decode step in the other layout, of a part", "decode-differs", layout="interleaved")
+def _():
+    def part(layout):
+        def rotate(x, ids):
+            turned = plain(x[..., 32:], ids, inv_freq(32), layout)
+            return torch.cat((x[..., :32], turned), -1)
+
+        return rotate
+
+    return {"rotate": part("interleaved"), "decode": part("half")}
+
+
 @exhibit("a step at the first slot of its page of 16", "decode-differs", layout="half")
 def _():
     return {"rotate": plain, "decode": lambda x, ids: plain(x, ids // 16 * 16)}

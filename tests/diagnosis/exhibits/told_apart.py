@@ -1,5 +1,7 @@
 """Rotations that are told from others by their numbers alone."""
 
+import math
+
 import torch
 
 from exhibits.kit import DIM, PLAIN, exhibit, over_heads, plain, swapped_halves, turn
@@ -44,6 +46,21 @@ def _():
     return by_tables(sine_late=1)
 
 
+def nearest(steps):
+    """Look a sine up in a table of so many steps of a turn, made of one of cosines by a quarter."""
+    return lambda sine: (sine.asin() * steps / math.tau).round().mul(math.tau / steps).sin()
+
+
+@exhibit("a table of 64 sines beside an exact cosine", "norm-not-kept", layout="half")
+def _():
+    return by_tables(sine=nearest(64))
+
+
+@exhibit("1024 sines beside an exact cosine", layout="half", notes=("tables-in-low-precision",))
+def _():
+    return by_tables(sine=nearest(1024))
+
+
 @exhibit("tables of a few bits", "norm-not-kept", layout="half")
 def _():
     return by_tables(*[lambda t: (16 * t).round() / 16] * 2)
@@ -69,6 +86,21 @@ def _():
 @exhibit("angles less whole turns of 6.28", "turns-of-a-rounded-pi", layout="half")
 def _():
     return by_angles(lambda angles: angles - (angles / 6.28).round() * 6.28)
+
+
+@exhibit("angles modulo pi", "angles-drift", layout="half")
+def _():
+    return by_angles(lambda angles: angles % torch.pi)
+
+
+@exhibit("angles of the fast half modulo pi", "angles-drift", layout="half")
+def _():
+    return by_angles(lambda t: torch.cat((t[..., :16] % torch.pi, t[..., 16:]), -1))
+
+
+@exhibit("angles by 64 steps of a turn", "angles-drift", layout="half")
+def _():
+    return by_angles(lambda angles: (angles * 64 / math.tau).round() * math.tau / 64)
 
 
 @exhibit("angles modulo 2 pi", layout="half", base=10_000)
