@@ -45,8 +45,21 @@ _NUMBER = re.compile(
 )
 
 
+def _words(bare: str) -> list[str]:
+    return [word for word in re.split(r"[\s,;()\[\]{}\"']+", bare) if word]
+
+
+def _with_points(bare: str, count: int) -> list[str] | None:
+    """Return the words with commas as decimal points, where each has one; else None."""
+    words = _words(re.sub(r"(?<=[0-9]),(?=[0-9])", ".", bare))
+    fit = len(words) == count and all(word.count(".") == 1 for word in words)
+    return words if fit and "." not in bare else None
+
+
 def read(text: str, count: int, most: int) -> list[tuple[float, float]]:
     """Return the numbers of a text that a program printed, with its brackets, commas and names.
+
+    Commas are decimal points where that alone makes `count` numbers, each with one.
 
     Args:
         text: what was printed.
@@ -62,6 +75,8 @@ def read(text: str, count: int, most: int) -> list[tuple[float, float]]:
     Example:
         >>> read("y = [np.float64(1.25), -2e1]", 2, 99)
         [(1.25, 0.005), (-20.0, 5.0)]
+        >>> read("1,25 -2,5", 2, 99)
+        [(1.25, 0.005), (-2.5, 0.05)]
     """
     if len(text) > most:
         raise ValueError(f"pasted must have at most {most} characters, got {len(text)}")
@@ -69,11 +84,13 @@ def read(text: str, count: int, most: int) -> list[tuple[float, float]]:
     for around, instead in _AROUND:
         bare = around.sub(instead, bare)
     bare = _COUNTED.sub(" ", bare)
-    words = [word for word in re.split(r"[\s,;()\[\]{}\"']+", bare) if word]
+    words = _words(bare)
     # What a table's first column counts.
     counts = [[str(start + i) for i in range(count)] for start in (0, 1)]
     if words[::2] in counts and len(words) == 2 * count:
         words = words[1::2]
+    if len(words) != count:
+        words = _with_points(bare, count) or words
     if not words:
         raise ValueError(f"pasted must have {count} numbers, got none")
     numbers = []

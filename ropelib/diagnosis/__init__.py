@@ -43,6 +43,7 @@ from ropelib.diagnosis.probes import (
     takes_the_part,
     with_width,
 )
+from ropelib.diagnosis.refusals import or_otherwise
 from ropelib.diagnosis.report import Finding, Report, note
 from ropelib.diagnosis.several_axes import number_of_axes, text_of
 from ropelib.diagnosis.steps import q_in_steps
@@ -243,7 +244,10 @@ def diagnose(
         return as_its_form_asks(report, probes[0].rotate, guessed)
     except (Exit, Unmeasured) as error:
         report = Report(probes[0].head_dim, findings=(finding_of(error),))
-        return report if count or isinstance(error, Exit) else or_by_axes(report, probes[0])
+        if count or isinstance(error, Exit):
+            return report
+        by_axes = or_by_axes(report, probes[0])
+        return or_otherwise(report, probes[0], rotate) if by_axes is report else by_axes
 
 
 def _own_width(rotation: object) -> int:

@@ -9,7 +9,7 @@ from torch import Tensor
 from ropelib.diagnosis.probes import Rotate, signature_of
 from ropelib.diagnosis.tensors import random
 
-_MOST_NUMBERS = 2**24  # of a call that is made longer than it need be
+_MOST_NUMBERS = 2**22  # of a call that is made longer than it need be: larger ones are slow
 BOTH = (("q", "k"), ("query", "key"), ("xq", "xk"), ("queries", "keys"))
 SEQ_FIRST = "of_sequence_first"  # how what an adapter has made is made anew of the other order
 
@@ -125,12 +125,14 @@ def from_counting(rotate: Callable) -> Callable:
             return _joined(
                 [at([x[..., [i], :] for x in tensors], ids[[i]]) for i in range(len(ids))], -2
             )
-        rows = max(1, _MOST_NUMBERS // max(length * tensors[0][0].numel() // max(len(ids), 1), 1))
-        if len(tensors[0]) > rows:
-            parts = zip(*(x.split(rows) for x in tensors), strict=True)
-            return _joined([at(part, ids) for part in parts], 0)
+        for dim in (0, 1):  # rows, then heads
+            count, numbers = tensors[0].shape[dim], length * tensors[0].numel() // max(len(ids), 1)
+            most = max(1, _MOST_NUMBERS * count // max(numbers, 1))
+            if most < count and all(x.shape[dim] == count for x in tensors):
+                parts = zip(*(x.split(most, dim) for x in tensors), strict=True)
+                return _joined([at(part, ids) for part in parts], dim)
         placed = (x.new_zeros(*x.shape[:-2], length, x.shape[-1]) for x in tensors)
-        turned = rotate(*(to.index_copy(-2, ids, x) for to, x in zip(placed, tensors, strict=True)))
+        turned = rotate(*(y.index_copy_(-2, ids, x) for y, x in zip(placed, tensors, strict=True)))
         if isinstance(turned, Tensor):
             return turned.index_select(-2, ids)
         return tuple(x.index_select(-2, ids) for x in turned)

@@ -1,6 +1,5 @@
 """How many axes positions have: as a configuration says it, and where nobody did."""
 
-import copy
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -10,10 +9,9 @@ from torch import Tensor
 from ropelib.axes import axis_of_pairs
 from ropelib.checks import shown
 from ropelib.config.files import loaded
-from ropelib.diagnosis.probes import Probe, Rotate
+from ropelib.diagnosis.probes import Probe, turns
 from ropelib.diagnosis.report import Finding, Report, note
 from ropelib.diagnosis.several_axes import number_of_axes, text_of
-from ropelib.diagnosis.tensors import SAME, random, spread
 
 
 def expected_axes(axes: object, expected: object) -> tuple[int, ...] | None:
@@ -88,19 +86,7 @@ def or_by_axes(report: Report, probe: Probe) -> Report:
 
 def _axes_that_rotate(probe: Probe) -> int | None:
     """Return how many axes positions may have for it to turn at all, where one is too few."""
-    x = random(1, 1, 1, probe.head_dim).expand(1, 3, 7, probe.head_dim)
     for count in (2, 3, 4):  # two first: three hold them
-        text = text_of(probe.rotate, count, probe.head_dim, probe.device)
-        try:
-            turned = _with(probe, text)(x, range(7))
-        except (TypeError, ValueError):
-            continue
-        if spread(turned, axis=2) > SAME > spread(turned, axis=1):
+        if turns(probe, text_of(probe.rotate, count, probe.head_dim, probe.device)):
             return count
     return None
-
-
-def _with(probe: Probe, rotation: Rotate) -> Probe:
-    other = copy.copy(probe)
-    other.rotate = rotation
-    return other

@@ -8,8 +8,8 @@ WRONG = {
     "call-raises": (
         "An ordinary call raises.",
         "an argument of another kind or shape than it is written for",
-        "Adapt it: from_tables, from_module, from_offset, from_counting, or a lambda of (x, "
-        "position_ids).",
+        "Adapt it: seq_first, from_tables, from_module, from_offset, from_counting, or a lambda of "
+        "(x, position_ids).",
     ),
     "call-hangs": (
         "A call does not come back.",

@@ -26,6 +26,7 @@ from ropelib.diagnosis.handed import (
     Meant,
     from_freqs_cis,
     from_operator,
+    from_packed,
     row_by_row,
     takes_cos_sin,
 )
@@ -42,6 +43,7 @@ EXACT += ("contiguous-positions-only", "rising-positions-only", "table-ends")
 OFFSETS = ("offset", "start_pos", "start_index", "seq_len_offset", "seqlen_offset")
 OFFSETS += ("seqlen_offsets", "past_key_values_length", "past_length", "past_len")
 POSITIONS = ("position_ids", "positions", "input_positions", "pos_ids", "cache_position", "pos")
+POSITIONS += ("position",)
 
 
 def from_offset(rotate: Callable) -> Rotate:
@@ -171,7 +173,10 @@ def adapted(
     if _is_one_table(rotate, names):
         return from_freqs_cis(rotate, width)
     if takes_cos_sin(rotate):
-        return (from_operator(rotate, head_dim=width, max_position=max_position),)
+        if names[0] == "qkv":
+            return from_packed(rotate, head_dim=width, max_position=max_position)
+        made = from_operator(rotate, head_dim=width, max_position=max_position)
+        return made if isinstance(made, tuple) else (made,)
     return _by_positions(rotate, names)
 
 

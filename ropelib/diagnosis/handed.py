@@ -1,5 +1,6 @@
 """Forms that are handed their tables: cos and sin, or what stands for both."""
 
+import inspect
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -7,14 +8,16 @@ from itertools import product
 import torch
 from torch import Tensor
 
-from ropelib.diagnosis.adapters import from_module, keep, names_of
-from ropelib.diagnosis.probes import Rotate
+from ropelib.diagnosis.adapters import from_module, keep, names_of, takes_both
+from ropelib.diagnosis.probes import Rotate, signature_of
+from ropelib.diagnosis.tensors import gap, random
 from ropelib.diagnosis.ways import Way, the_right_one
 from ropelib.frequencies import inverse_frequencies
 from ropelib.rotation import cos_sin
 
 BASE = 10_000.0
-FOR_BOTH = ("freqs_cis", "rope_cache", "freqs")  # names of a table that stands for cos and sin
+# Names of a table that stands for cos and sin; the last of them is a pair.
+FOR_BOTH = ("freqs_cis", "rope_cache", "freqs", "sincos")
 _COS_SIN = (("cos", "sin"), ("cos_cache", "sin_cache"))
 _SEQUENCE_FIRST = "x (batch, seq_len, num_heads, head_dim)"
 _HEADS_FIRST = "x (batch, num_heads, seq_len, head_dim)"
@@ -36,15 +39,14 @@ class Meant:
 
 
 def takes_cos_sin(rotate: Callable) -> bool:
-    """Say whether it is handed cos and sin after x, or after x and positions.
+    """Say whether it is handed cos and sin after x, or q and k, or after x and positions.
 
     Example:
         >>> takes_cos_sin(lambda input, position_ids, cos_cache, sin_cache: input)
         True
     """
-    names = names_of(rotate)
-    after = names[2:4] if names[1:2] == ("position_ids",) else names[1:3]
-    return after in _COS_SIN
+    names = names_of(rotate)[1 + takes_both(rotate) :]
+    return (names[1:3] if names[:1] == ("position_ids",) else names[:2]) in _COS_SIN
 
 
 def from_operator(
@@ -54,15 +56,17 @@ def from_operator(
     head_dim: int = 64,
     rotary_dim: int | None = None,
     max_position: int = 8192,
-) -> Rotate:
+) -> Rotate | tuple[Rotate, Rotate]:
     """Make a rotation from an operator that is handed its tables: `(x, cos, sin, position_ids)`.
 
     This is the form of ONNX (`X, cos_cache, sin_cache, position_ids`), of ONNX Runtime, which has
     the positions second, of the function proposed for PyTorch, and, without positions, of
-    flash-attn's, LitGPT's and many models'. Tables of shape `(max_position, rotary_dim / 2)` are
+    flash-attn's, LitGPT's and many models'; with q and k in place of x it is that of transformers,
+    `apply_rotary_pos_emb(q, k, cos, sin)`. Tables of shape `(max_position, rotary_dim / 2)` are
     made here, with base 10000, so that what is judged is the operator alone. Without positions it
     is called in the first way that is right: heads or the sequence first, each entry of the tables
-    once or twice, with axes of length 1 for the batch and the heads or without.
+    once or twice, with axes of length 1 for the batch and the heads or without. What takes q and k
+    is called so too, and where it takes positions, first with whole tables.
 
     Args:
         operator: is called by position, and with `interleaved` by name where it takes it.
@@ -73,8 +77,8 @@ def from_operator(
         max_position: length of the tables.
 
     Returns:
-        The rotation that `diagnose` takes, compared with the tables it was given, and where it
-        takes `interleaved` with that layout and the usual direction.
+        What `diagnose` takes, one rotation or that of q and that of k, compared with the tables it
+        was given, and where it takes `interleaved` with that layout and the usual direction.
 
     Example:
         >>> from ropelib import apply_rotary, diagnose
@@ -90,7 +94,8 @@ def from_operator(
     options = {"interleaved": interleaved} if "interleaved" in names else {}
     if rotary_dim is not None and "rotary_embedding_dim" in names:
         options["rotary_embedding_dim"] = rotary_dim
-    if "position_ids" in names:
+    both = takes_both(operator)
+    if "position_ids" in names and not both:
 
         def rotate(x: Tensor, position_ids: Tensor) -> Tensor:
             tables = [table.to(x.device, x.dtype) for table in (cos, sin)]
@@ -102,17 +107,64 @@ def from_operator(
         rotate.holds = max_position
     else:
 
-        def call(x: Tensor, ids: Tensor, arrange: Callable) -> Tensor:
-            tables = (arrange(table[ids.cpu()]).to(x.device, x.dtype) for table in (cos, sin))
-            return operator(x, *tables, **options)
+        def call(*given: object) -> object:
+            *tensors, ids, arrange = given
+            tables = (arrange(table[ids.cpu()]).to(tensors[0]) for table in (cos, sin))
+            return operator(*tensors, *tables, **options)
 
         # flash-attn's kernel has the sequence first; its reference is told by a call
         first = (True,) if "seqlen_offsets" in names else (False, True)
-        rotate = the_right_one(list(_ways_of_cos_sin(call, first, may_differ=not options)))
-    rotate.head_dim = head_dim
+        by_row = _both_by_row if both else row_by_row
+        ways = list(_ways_of_cos_sin(call, first, not options, by_row))
+        if both:  # as transformers has it, whose tables fit either order
+            ways.sort(key=lambda way: way.words.startswith(_SEQUENCE_FIRST))
+        if both and "position_ids" in names:
+            ways = [*_ways_of_whole_tables(operator, cos, sin), *ways]
+        rotate = the_right_one(ways)
+    rotations = from_module(rotate) if both else (rotate,)
     layout = "interleaved" if interleaved else "half" if options else None
-    rotate.meant = Meant(speeds, layout, either_direction=not options)
-    return rotate
+    for rotate in rotations:
+        rotate.head_dim = head_dim
+        rotate.meant = Meant(speeds, layout, either_direction=not options)
+    return rotations if both else rotate
+
+
+def from_packed(operator: Callable, **sizes: int) -> tuple[Rotate, Rotate]:
+    """Make rotations of q and of k from `operator(qkv, cos, sin)`, as flash-attn has it.
+
+    Args:
+        operator: its `qkv` is `(batch, seq_len, 3, num_heads, head_dim)`; it returns that, or
+            nothing where it writes into it.
+        sizes: `head_dim` and `max_position`, as `from_operator` takes them.
+
+    Returns:
+        The pair that `diagnose` takes; v must come back as it was.
+
+    Example:
+        >>> def apply(qkv, cos, sin):
+        ...     qkv[:, :, :2] *= 2
+        >>> q, k = from_packed(apply, head_dim=4, max_position=8)
+        >>> k(torch.ones(1, 2, 1, 4), torch.arange(1)).flatten().tolist()
+        [2.0, 2.0, 2.0, 2.0, 2.0, 2.0, 2.0, 2.0]
+    """
+    changes: list[float] = []
+
+    def apply(q: Tensor, k: Tensor, *tables: Tensor, **options) -> Sequence[Tensor]:
+        if q.shape != k.shape:
+            raise ValueError("qkv has as many heads of q as of k")
+        v = random(*k.shape, like=k).roll(1, -1)
+        qkv = torch.stack((q, k, v), dim=2)
+        turned = operator(qkv, *tables, **options)
+        turned_q, turned_k, turned_v = (qkv if turned is None else turned).unbind(2)
+        changes.append(gap(turned_v.detach().nan_to_num(torch.inf), v))
+        return turned_q, turned_k
+
+    qkv, *rest = signature_of(operator).parameters.values()
+    apply.__signature__ = inspect.Signature([qkv.replace(name="q"), qkv.replace(name="k"), *rest])
+    rotations = from_operator(apply, **sizes)
+    for rotate in rotations:
+        rotate.v_changes = changes
+    return rotations
 
 
 _WIDTHS = {
@@ -128,8 +180,22 @@ _SHAPES = {
 }
 
 
-def _ways_of_cos_sin(call: Callable, orders: Sequence[bool], may_differ: bool) -> Iterator[Way]:
-    """Return how `call(x, ids, arrange)` may be handed its tables."""
+def _ways_of_whole_tables(apply: Callable, *tables: Tensor) -> Iterator[Way]:
+    """Return how tables of all positions are handed over, of which it takes rows itself."""
+    for twice, widen in _WIDTHS.items():
+
+        def looked_up(q: Tensor, k: Tensor, ids: Tensor, widen: Callable = widen) -> object:
+            whole = (widen(table).to(q) for table in tables)
+            return apply(q, k, *whole, position_ids=ids.expand(len(q), -1))
+
+        said = "cos and sin (max_position, width)"
+        yield Way(looked_up, f"{said} with {twice}" if twice else said)
+
+
+def _ways_of_cos_sin(
+    call: Callable, orders: Sequence[bool], may_differ: bool, by_row: Callable
+) -> Iterator[Way]:
+    """Return how `call(x, ids, arrange)`, or `(q, k, ids, arrange)`, may be handed its tables."""
     for twice, shape in product(_WIDTHS, _SHAPES):
         if (twice or shape) and not may_differ:
             continue
@@ -142,9 +208,9 @@ def _ways_of_cos_sin(call: Callable, orders: Sequence[bool], may_differ: bool) -
             said += [f"cos and sin {shape}".strip()] if shape else []
             said += [f"cos and sin with {twice}"] if twice else []
             one_row = _in_order(
-                lambda x, ids, arrange=arrange: call(x, ids, arrange), sequence_first
+                lambda *given, arrange=arrange: call(*given, arrange), sequence_first
             )
-            yield Way(row_by_row(one_row), ", ".join(said))
+            yield Way(by_row(one_row), ", ".join(said))
 
 
 def from_freqs_cis(apply: Callable, head_dim: int = 64) -> tuple[Rotate, ...]:
@@ -153,8 +219,9 @@ def from_freqs_cis(apply: Callable, head_dim: int = 64) -> tuple[Rotate, ...]:
     Vectors go in as `(batch, seq_len, num_heads, head_dim)`; `freqs_cis` is a complex table
     `(seq_len, head_dim / 2)`, made here with base 10000. Others use the name otherwise. The first
     way that is right is taken: heads first; a real table `(seq_len, head_dim / 2, 2)`, as gpt-fast
-    has it; a pair of cos and sin with each entry twice, as in diffusers; angles `(seq_len, 1, 1,
-    head_dim)` with the sequence before the batch, as in Megatron. One row of a batch goes in after
+    has it; a pair of cos and sin, with each entry twice in diffusers, and of sin and cos where it
+    is named `sincos`, as GPT-J has it; angles `(seq_len, 1, 1, head_dim)` with the sequence before
+    the batch, as in Megatron. One row of a batch goes in after
     the other where rows stand at different positions, since the table has no axis for them.
 
     Args:
@@ -183,7 +250,8 @@ def from_freqs_cis(apply: Callable, head_dim: int = 64) -> tuple[Rotate, ...]:
         rotations = (the_right_one([Way(row_by_row(way.call), way.words) for way in ways]),)
     for rotate in rotations:
         rotate.head_dim, rotate.meant = head_dim, Meant(speeds)
-        rotate.usual_layout = "interleaved"
+        if "sincos" not in names_of(apply):  # which is not Meta's name
+            rotate.usual_layout = "interleaved"
     return rotations
 
 
@@ -200,10 +268,11 @@ def _ways_of_one_table(apply: Callable, speeds: Tensor) -> list[Way]:
         return torch.view_as_real(complex_table(ids))
 
     def tables(name: str) -> Callable:
-        return lambda ids: tuple(_WIDTHS[name](t) for t in real_table(ids).unbind(-1))
+        return lambda ids: tuple(_WIDTHS[name](t) for t in real_table(ids).unbind(-1))[::step]
 
+    pair, step = ("(sin, cos)", -1) if "sincos" in names_of(apply) else ("(cos, sin)", 1)
     made = {"": complex_table, "a real table (seq_len, head_dim / 2, 2)": real_table}
-    made |= {f"(cos, sin) with {twice}": tables(twice) for twice in _WIDTHS if twice}
+    made |= {f"{pair} with {twice}" if twice else pair: tables(twice) for twice in _WIDTHS}
     ways = []
     for said, table in made.items():
         for order in (True, False):

@@ -183,6 +183,20 @@ def broken_call(probe: Probe) -> Finding | None:
     raise first from first.__cause__
 
 
+def turns(probe: Probe, rotate: Rotate) -> bool:
+    """Say whether `rotate`, in place of the probe's own, turns tokens apart and heads alike."""
+    other = copy.copy(probe)
+    other.rotate, other.dtype = rotate, None
+    x = random(1, 1, 1, probe.head_dim).expand(1, 3, 7, probe.head_dim)
+    for other.wants_rows in (False, True):
+        try:
+            turned = other(x, range(7))
+        except (TypeError, ValueError):
+            continue
+        return spread(turned, axis=2) > SAME > spread(turned, axis=1)
+    return False
+
+
 def narrower_widths(probe: Probe) -> list[int]:
     """Return the widths that an error over an ordinary call names, and that are taken."""
     try:

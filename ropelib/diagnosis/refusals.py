@@ -1,14 +1,43 @@
-"""The note on calls that raise, or return another shape, where others like them are taken."""
+"""What is said of calls that raise, or return another shape."""
+
+from dataclasses import replace
 
 import torch
 from torch import Tensor
 
+from ropelib.diagnosis.adapters import seq_first
+from ropelib.diagnosis.forms import adapted
 from ropelib.diagnosis.measured import Measured
-from ropelib.diagnosis.probes import CallError
-from ropelib.diagnosis.report import Finding, note
+from ropelib.diagnosis.probes import CallError, Probe, turns
+from ropelib.diagnosis.report import Finding, Report, note
 from ropelib.diagnosis.tensors import random
 
 ALONE, CROWDED = "refused alone", "refused in a crowd"
+
+# How one may be handed over that is refused as it is.
+_OTHERWISE = (
+    "lambda x, p: yours(p, x)",
+    "seq_first(yours)",
+    "lambda x, p: yours(x, p[..., None])",
+    "lambda x, p: yours(x, p.expand(len(x), -1)[:, None, :, None])",
+    "seq_first(lambda x, p: yours(x, p.expand(len(x), -1)[:, :, None, None]))",
+)
+
+
+def or_otherwise(report: Report, probe: Probe, rotate: object) -> Report:
+    """Say of what cannot be called that it turns if it is handed over in another way."""
+    (found,) = report.findings
+    for said in _OTHERWISE:
+        way = eval(said, {"yours": rotate, "seq_first": seq_first})  # so that the words hold
+        try:
+            turning = turns(probe, adapted(way, probe.head_dim)[0])
+        except (TypeError, ValueError):  # no form that it has
+            continue
+        if turning:
+            hint = f"It turns if it is handed over as {said}."
+            found = replace(found, sentence=f"{found.sentence.rstrip('.')}. {hint}")
+            return replace(report, findings=(found,))
+    return report
 
 
 def refused(m: Measured, what: str, error: CallError, kind: str = CROWDED) -> None:

@@ -27,8 +27,8 @@ def the_right_one(ways: Sequence[Way]) -> Callable:
     """Make a rotation that is called in the first of some ways in which it is right.
 
     Right is what a short call tells: heads are alike, tokens are not, and scores depend on the
-    distance. Where no way is right it is called in the first that works, to be judged so. What is
-    taken stands in `way`, a list, from the first call on.
+    distance. Where no way is right it is called in the first that works, of q and k for one of them
+    if not for both, to be judged so. What is taken stands in `way`, a list, from the first call on.
 
     Example:
         >>> from ropelib import apply_rotary, cos_sin, inv_freq
@@ -52,19 +52,23 @@ def the_right_one(ways: Sequence[Way]) -> Callable:
 
 
 def _best(ways: Sequence[Way], *given: Tensor) -> list[Way]:
-    """Return the first way that is right, or else that works; none where all raise."""
-    working = []
+    """Return the first way that is right, or else that is nearest to it; none where all raise."""
+    working = {}
     for way in ways:
-        is_right = _is_right(way, *given)
-        if is_right:
+        right = _part_that_is_right(way, *given)
+        if right == 1:
             return [way]
-        if is_right is False:
-            working.append(way)
-    return working[:1]
+        if right is not None:
+            working[way] = right
+    return [max(working, key=working.get)] if working else []
 
 
-def _is_right(way: Way, *given: Tensor) -> bool | None:
-    """Call with one vector in all heads and at all tokens, then another; None where it raises."""
+def _part_that_is_right(way: Way, *given: Tensor) -> float | None:
+    """Call with one vector in all heads and at all tokens, then another; None where it raises.
+
+    Returns:
+        1 where all that comes back is right, less where only q or k is, 0 where nothing is.
+    """
     *tensors, ids = given
     x = tensors[0]
     vector = random(1, 1, 1, x.shape[-1], like=x)
@@ -83,7 +87,8 @@ def _is_right(way: Way, *given: Tensor) -> bool | None:
     except Exception:  # whatever it raises that is called otherwise
         return None
     allowed = _ROUNDED.get(x.dtype, 2.0**-10)
-    return all(_rotates(one, other, allowed) for one, other in zip(*pairs, strict=True))
+    right = [_rotates(one, other, allowed) for one, other in zip(*pairs, strict=True)]
+    return sum(right) / len(right)
 
 
 def _rotates(one: Tensor, other: Tensor, allowed: float) -> bool:

@@ -84,6 +84,18 @@ def tables(x, position_ids):
     return position_ids, None
 
 
+def test_what_counts_itself_is_called_with_few_heads_where_texts_are_long():
+    """A call of all basis vectors at once would take longer than all others together."""
+    sizes = []
+
+    def counts(q, k):
+        sizes.append(q.numel())
+        return plain(q, torch.arange(q.shape[-2])), plain(k, torch.arange(k.shape[-2]))
+
+    assert diagnose(counts).codes == ("counts-itself",)
+    assert max(sizes) <= 2**22
+
+
 SEQUENCE_FIRST = {
     "offset": by_start,
     "offset, q and k": both_by_start,

@@ -27,7 +27,7 @@ def late(x, position_ids):
 def restarts(x, position_ids):
     return right(x, torch.arange(x.shape[2]))
 
-def two(q, k, cos, sin):
+def two(q, k, c, d):
     return q
 
 def nothing(x, position_ids):

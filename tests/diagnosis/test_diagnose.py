@@ -19,7 +19,7 @@ from ropelib.diagnosis.paths import every_position
         ((plain, 3), TypeError, "rotate of k must be callable, got 3"),
         ((plain,) * 3, TypeError, "rotate must be a function or a pair of them, got 3"),
         (lambda: 1, TypeError, r"rotate must take \(x, position_ids\): too many positional"),
-        (lambda q, k, cos, sin: q, TypeError, "missing a required argument: .*; from_tables and"),
+        (lambda q, k, c, d: q, TypeError, "missing a required argument: .*; from_tables and"),
         (lambda x, ids, c: x, TypeError, "missing a required argument: 'c'; from_tables and"),
         (
             lambda x, ids, c: x,

@@ -5,7 +5,7 @@ import torch
 from exhibits import plain
 
 from ropelib import inv_freq
-from ropelib.diagnosis import diagnose
+from ropelib.diagnosis import diagnose, seq_first
 
 ONE_TOKEN = "a batch of single tokens"
 LATER = {
@@ -67,12 +67,38 @@ def test_positions_may_come_first_by_a_short_name():
     assert diagnose(lambda pos, x: plain(x, pos)).codes == ()
 
 
-def test_an_offset_beside_tables_is_no_form_of_its_own():
-    def apply(q, k, cos, sin, offset=0):
-        return q * cos, k * cos
+def pairs_turned(x, angles):
+    a, b = x.chunk(2, dim=-1)
+    return torch.cat((a * angles.cos() - b * angles.sin(), a * angles.sin() + b * angles.cos()), -1)
 
-    with pytest.raises(TypeError, match="from_tables and from_module adapt other signatures"):
-        diagnose(apply)
+
+def angles_of_heads_last(x, position):  # (batch, seq_len, num_heads, head_dim), as MaxText has it
+    return pairs_turned(x, position[:, :, None, None] * inv_freq(64).float())
+
+
+def angles_as_given(x, position):
+    assert position.shape[1:] == (x.shape[1], 1, 1)
+    return pairs_turned(x, position * inv_freq(64).float())
+
+
+OTHERWISE = {
+    "lambda x, p: yours(p, x)": lambda m, t: plain(t, m),
+    "seq_first(yours)": angles_of_heads_last,
+    "lambda x, p: yours(x, p[..., None])": lambda x, p: plain(x, p.squeeze(-1)),
+    "lambda x, p: yours(x, p.expand(len(x), -1)[:, None, :, None])": lambda x, p: pairs_turned(
+        x, p.expand(-1, -1, x.shape[2], 1) * inv_freq(64).float()
+    ),
+    "seq_first(lambda x, p: yours(x, p.expand(len(x), -1)[:, :, None, None]))": angles_as_given,
+}
+
+
+@pytest.mark.parametrize("words", OTHERWISE)
+def test_what_is_refused_is_told_how_it_is_handed_over(words):
+    (finding,) = diagnose(OTHERWISE[words]).findings
+    assert finding.code == "call-raises"
+    assert finding.sentence.endswith(f"It turns if it is handed over as {words}.")
+    handed_over = eval(words, {"yours": OTHERWISE[words], "seq_first": seq_first})
+    assert diagnose(handed_over, max_position=64).ok
 
 
 def test_a_table_that_is_handed_positions_is_named():

@@ -99,6 +99,55 @@ def beside_values(q, k, v, position_ids):
     return plain(q, position_ids), plain(k, position_ids), v
 
 
+def both(q, k, cos, sin, position_ids=None, unsqueeze_dim=1):  # as transformers has it
+    return with_rows(q, cos, sin, unsqueeze_dim), with_rows(k, cos, sin, unsqueeze_dim)
+
+
+def both_sequence_first(q, k, cos, sin):
+    return both(q, k, cos, sin, unsqueeze_dim=2)
+
+
+def both_looked_up(q, k, cos, sin, position_ids):  # as its first Llama had it
+    rows = [table.squeeze(1).squeeze(0)[position_ids] for table in (cos, sin)]
+    return both(q, k, *rows)
+
+
+def both_by_offset(q, k, cos, sin, offset=0):  # as GPT-NeoX has it
+    rows = [table[..., offset : offset + q.shape[-2], :] for table in (cos, sin)]
+    return full_width(q, *rows), full_width(k, *rows)
+
+
+def k_as_it_was(q, k, cos, sin):
+    return both(q, k, cos, sin)[0], k
+
+
+def packed(qkv, cos, sin, interleaved=False, seqlen_offsets=0):  # as flash-attn has it
+    assert qkv.dim() == 5 and qkv.shape[2] == 3
+    a, b = qkv[:, :, :2].chunk(2, dim=-1)
+    cos, sin = (table[: qkv.shape[1], None, None] for table in (cos, sin))
+    qkv[:, :, :2] = torch.cat((a * cos - b * sin, a * sin + b * cos), dim=-1)
+
+
+def packed_with_v(qkv, cos, sin):
+    a, b = qkv.chunk(2, dim=-1)
+    cos, sin = (table[: qkv.shape[1], None, None] for table in (cos, sin))
+    return torch.cat((a * cos - b * sin, a * sin + b * cos), dim=-1)
+
+
+def packed_of_q_alone(qkv, cos, sin):
+    return torch.cat((packed_with_v(qkv, cos, sin)[:, :, :1], qkv[:, :, 1:]), dim=2)
+
+
+def sines_first(x, sincos, offset=0):  # as GPT-J has it
+    ends = slice(offset, offset + x.shape[1])
+    sin, cos = (table[None, ends, None].repeat_interleave(2, dim=-1) for table in sincos)
+    return repeated(x, cos, sin)
+
+
+def position_first(position, t):
+    return plain(t, position)
+
+
 RIGHT = [
     (full_width, "half", "(a, b, a, b)"),
     (with_rows, "half", "(1, seq_len, width)"),
@@ -117,6 +166,13 @@ RIGHT = [
     (by_cache_position, "half", None),
     (in_words, "half", None),
     (beside_values, "half", None),
+    (both, "half", "(1, seq_len, width)"),
+    (both_sequence_first, "half", "x (batch, seq_len, num_heads, head_dim), cos and sin"),
+    (both_looked_up, "half", "(max_position, width)"),
+    (both_by_offset, "half", "(a, b, a, b)"),
+    (packed, "half", None),
+    (sines_first, "interleaved", "(sin, cos)"),
+    (position_first, "half", None),
 ]
 
 
@@ -148,10 +204,13 @@ WRONG = [
     (lambda x, seq_len: plain(x, 1 + torch.arange(seq_len)), "off-by-one"),
     (lambda q, k, past_key_values_length: falcon(q, k), "positions-restart"),
     (lambda x, cos, sin: full_width(x, sin, cos), "sin-and-cos-swapped"),
+    (k_as_it_was, "k-not-rotated"),
+    (packed_of_q_alone, "k-not-rotated"),
+    (packed_with_v, "v-changed"),
 ]
 
 
-@pytest.mark.parametrize(("form", "code"), WRONG, ids=[code for _, code in WRONG])
+@pytest.mark.parametrize(("form", "code"), WRONG, ids=range(len(WRONG)))
 def test_a_bug_in_a_form_of_many_ways_is_named(form, code):
     report = diagnose(form, **SHORT)
     assert not report.ok and report.codes[0] == code, report

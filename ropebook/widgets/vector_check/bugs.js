@@ -39,16 +39,25 @@ export function rightAt(x, position, base, layout) {
 export function widthsOf(found, count) {
   const amount = found?.amount;
   if (found?.code === "trailing-dimensions") return [count - amount, amount];
-  const part = found?.code === "width-not-as-expected" && found.layout;
+  const part = ["width-not-as-expected", "rest-not-kept"].includes(found?.code) && found.layout;
   return part ? [amount, count - amount] : [count];
 }
 
-// All that is known, [code, layout, values, amount]: "right" and the codes of `ropelib.diagnosis`.
+// All that is known, [code, layout, values, amount, over]: "right" and the codes of `ropelib.diagnosis`.
 export function candidates(x, position, base) {
   const layouts = LAYOUTS.flatMap((layout) => made(x, position, base, layout));
   // Of two numbers, either layout makes the same pair.
   const two = [...rotate(x.slice(0, 2), position), ...x.slice(2)];
-  return [...layouts, ["width-not-as-expected", null, two, 2], ["does-not-rotate", null, [...x]]];
+  return [...layouts, ...ofPart(null, two, 2), ["does-not-rotate", null, [...x]]];
+}
+
+// The first numbers have turned; the rest came back as it was, or as zeros.
+function ofPart(layout, values, count) {
+  const zeros = values.map((value, i) => (i < count ? value : 0));
+  return [
+    ["width-not-as-expected", layout, values, count],
+    ["rest-not-kept", layout, zeros, count],
+  ];
 }
 
 function made(x, position, base, layout) {
@@ -68,7 +77,7 @@ function made(x, position, base, layout) {
   const part = (count) => {
     const [first, last] = [x.slice(0, count), x.slice(-count)].map((some) => rightAt(some, position, base, layout));
     return [
-      ["width-not-as-expected", layout, [...first, ...x.slice(count)], count],
+      ...ofPart(layout, [...first, ...x.slice(count)], count),
       ["trailing-dimensions", layout, [...x.slice(0, -count), ...last], count],
     ];
   };
@@ -89,6 +98,7 @@ function made(x, position, base, layout) {
     ["exponents-not-as-expected", layout, rightAt(x, position, Math.sqrt(base), layout), Math.sqrt(base)],
     ["exponents-from-one", layout, counted(1)],
     ["exponents-from-a-half", layout, counted(0.5)],
+    ["exponents-positive", layout, spun(inverse.map((frequency) => position / frequency))],
     ["angles-in-degrees", layout, spun(angles.map((angle) => (angle * TAU) / 360))],
     ["slowest-pairs-first", layout, spun([...inverse].reverse().map((frequency) => position * frequency))],
     ...rest[layout],
@@ -107,6 +117,8 @@ function made(x, position, base, layout) {
     ["pair-overwritten", layout, lines((a, b, c, s) => [a * c - (b * c + a * s) * s, b * c + a * s])],
     ["output-permuted", layout, order.map((place) => right[place])],
     ...[4, 6].flatMap(part),
+    // The slower half of neighbors rests: numbers behind those that turn, by exponents over 8.
+    ...(layout === "half" ? [] : [["width-not-as-expected", layout, resting(width / 4), width / 2, width]]),
   ];
 }
 
@@ -153,7 +165,7 @@ export function judge(x, y, position, base, tolerance, open = Array(x.length).fi
   const fits = (values) => near(y, values, tolerance);
   const known = candidates(x, position, base).find(([, , values]) => fits(values));
   if (known) {
-    const [code, layout, values, amount] = known;
+    const [code, layout, values, amount, byWidth = null] = known;
     const off = y.map((value, i) => Math.abs(value - values[i]));
     if (code === "right" && off.some((by, i) => by > EXACT && open[i] < FINE)) {
       return verdict("coarse", layout, values, Math.max(...off));
@@ -162,7 +174,7 @@ export function judge(x, y, position, base, tolerance, open = Array(x.length).fi
     // Fewer frequencies are those of a larger base as far as they reach, and the rest hardly turns.
     const larger = part && layout ? base ** (x.length / amount) : null;
     const alike = larger && fits(rightAt(x, position, larger, layout)) ? larger : null;
-    const over = (part && !layout) || code === "base-beyond-sense" ? 1 : null;
+    const over = (part && !layout) || code === "base-beyond-sense" ? 1 : byWidth;
     return verdict(code, layout, values, amount, { alike, over });
   }
   const seen = LAYOUTS.map((layout) => ({

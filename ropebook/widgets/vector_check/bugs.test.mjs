@@ -134,10 +134,17 @@ test("where a part turns, its pairs are measured, and those of the rest are not 
   assert.deepEqual(measured(X, X, X, "half", 0.005, [2, 6])[1].places, [2, 5]);
 });
 
+test("of neighbors two may rest, behind numbers that turn by exponents over 8", () => {
+  const resting = [...rightAt(X, 5, 1e4, "interleaved").slice(0, 4), ...X.slice(4)];
+  const { code, layout, amount, over } = judged(resting);
+  assert.deepEqual([code, layout, amount, over], ["width-not-as-expected", "interleaved", 4, 8]);
+});
+
 test("pairs lie in parts where only a part turns", () => {
   const widths = (code, amount, layout = "half") => widthsOf({ code, layout, amount }, 8);
   assert.deepEqual(widths("width-not-as-expected", 6), [6, 2]);
   assert.deepEqual(widths("width-not-as-expected", 2, null), [8]);
+  assert.deepEqual(widths("rest-not-kept", 6), [6, 2]);
   assert.deepEqual(widths("trailing-dimensions", 6), [2, 6]);
   assert.deepEqual([widths("right", null), widthsOf(null, 8)], [[8], [8]]);
 });

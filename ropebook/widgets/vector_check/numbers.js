@@ -33,33 +33,46 @@ function uncounted(parts, count) {
   return counts && parts.length === 2 * count ? parts.filter((_, i) => i % 2) : parts;
 }
 
+// The same with commas as decimal points, where each number has one; else null.
+function withPoints(text, count) {
+  const parts = text
+    .replace(/(?<=[0-9]),(?=[0-9])/g, ".")
+    .split(APART)
+    .filter(Boolean);
+  const fit = parts.length === count && parts.every((part) => part.split(".").length === 2);
+  return fit && !text.includes(".") ? parts : null;
+}
+
 // By how much the last digit of a number leaves it open.
 function openBy(part) {
   const [, decimals = "", alone = "", exponent = "0"] = NUMBER.exec(part);
   return 0.5 * 10 ** clamp(Number(exponent) - (decimals || alone).length, -20, 20);
 }
 
-// { numbers, open, counted } or { problem: { code, found } }: what was found in place of `count` numbers,
-// by how much the last digit of each leaves it open, and whether others that count them were left out,
-// which is a guess.
+// { numbers, open, guessed } or { problem: { code, found } }: what was found in place of `count` numbers,
+// by how much the last digit of each leaves it open, and what was a guess: that others are "counted", which
+// count them, and were left out, or that "commas" are decimal points; else null.
 export function readNumbers(text, count) {
   const wrong = (code, found) => ({ problem: { code, found } });
   if (text.length > MOST) return wrong("long", text.length);
   const bare = AROUND.reduce((rest, [around, by]) => rest.replace(around, by), text.replaceAll("−", "-"));
   const found = bare.replace(COUNTED, " ");
   const all = found.split(APART).filter(Boolean);
-  const parts = uncounted(all, count);
+  const listed = uncounted(all, count);
+  const pointed = listed.length === count ? null : withPoints(found, count);
+  const parts = pointed ?? listed;
   if (parts.length === 0) return wrong("empty", 0);
   for (const part of parts) {
     if (ENDLESS.test(part)) return wrong("endless", part);
     if (!NUMBER.test(part)) return wrong("word", part);
     if (!Number.isFinite(Number.parseFloat(part))) return wrong("endless", part);
   }
-  if (parts.length !== count) return wrong("count", parts.length);
-  return {
-    ...{ numbers: parts.map(Number.parseFloat), open: parts.map(openBy) },
-    counted: found !== bare || parts !== all,
-  };
+  if (parts.length !== count) {
+    const between = !found.includes(".") && /[0-9],[0-9]/.test(found);
+    return wrong(between ? "commas" : "count", parts.length);
+  }
+  const guessed = pointed ? "commas" : found !== bare || parts !== all ? "counted" : null;
+  return { numbers: parts.map(Number.parseFloat), open: parts.map(openBy), guessed };
 }
 
 // As most programs print them: four decimals, and no zero with a minus.

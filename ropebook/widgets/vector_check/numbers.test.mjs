@@ -43,7 +43,7 @@ test("numbers are read however they are printed", () => {
     "[1.0, -2.5, 300.0], shape=[3], strides=[1], layout=CFcf (0xf), const ndim=1",
     "vec![1.0, -2.5, 300.0]",
   ]) {
-    assert.deepEqual(read(text), { numbers: [1, -2.5, 300], counted: false }, text);
+    assert.deepEqual(read(text), { numbers: [1, -2.5, 300], guessed: null }, text);
   }
 });
 
@@ -53,12 +53,27 @@ test("what counts the numbers is left out, and a guess at it is told", () => {
     "0 1\n1 -2.5\n2 300\nName: y, dtype: float64",
     "1,1\n2,-2.5\n3,300\n",
   ]) {
-    assert.deepEqual(read(text), { numbers: [1, -2.5, 300], counted: true }, text);
+    assert.deepEqual(read(text), { numbers: [1, -2.5, 300], guessed: "counted" }, text);
   }
   for (const text of ["1 1\n2 -2.5\n4 300", "[1] [1 -2.5 300 4]", "[1] 1 -2.5"]) {
     assert.equal(read(text).problem.code, "count", text);
   }
   assert.deepEqual(read("0 1 2").numbers, [0, 1, 2]);
+});
+
+test("commas are decimal points where that alone makes as many numbers, each with one", () => {
+  for (const text of ["1,0 -2,5 300,0", "1,0; -2,5; 300,0", "[1,0, -2,5, 3,0e2]", "1,0\n-2,5\n300,0\n"]) {
+    assert.deepEqual(read(text), { numbers: [1, -2.5, 300], guessed: "commas" }, text);
+  }
+  for (const [text, found] of [
+    ["1,25 0,5", 4],
+    ["1,0 -2,5 300", 5],
+    ["1,0,-2,5,300,0", 6],
+  ]) {
+    assert.deepEqual(read(text), { problem: { code: "commas", found } }, text);
+  }
+  assert.deepEqual(read("1,0 -2,5 300.5").problem, { code: "count", found: 5 });
+  assert.equal(read("1,2 3").guessed, null);
 });
 
 test("what is no such list is named by its first fault", () => {

@@ -15,18 +15,8 @@ from oracles import Oracle
 from refusals import assert_refused
 
 from ropebook.widgets import VectorCheck
-from ropebook.widgets.vector_check.widget import (
-    COARSE,
-    HIGHEST,
-    LAYOUTS,
-    LOWEST,
-    TOLD,
-    TOLERANCE,
-    X,
-    known,
-    otherwise,
-    read_numbers,
-)
+from ropebook.widgets.vector_check.bugs import COARSE, LAYOUTS, TOLERANCE, X, known, otherwise
+from ropebook.widgets.vector_check.widget import HIGHEST, LOWEST, TOLD, read_numbers
 from ropelib import inv_freq, reference
 from ropelib.diagnosis import diagnose
 from ropelib.diagnosis.codes import CODES
@@ -51,7 +41,7 @@ def on(made, position, layout, **more):
 
 @pytest.mark.parametrize("position", POSITIONS)
 def test_no_two_bugs_come_near_each_other(position):
-    more = [((code, layout), values) for code, layout, values in otherwise(position)]
+    more = otherwise(position)
     for (one, a), (other, b) in itertools.combinations([*known(position).items(), *more], 2):
         assert float((a - b).abs().max()) > 5 * TOLERANCE, (one, other)
 
@@ -144,6 +134,13 @@ def in_part(x, ids, layout):
     return torch.cat((turn(x[..., :width], ids, layout), x[..., width:]), dim=-1)
 
 
+def in_zeros(x, ids, layout):
+    width = 3 * x.shape[-1] // 4
+    out = torch.zeros_like(x)
+    out[..., :width] = turn(x[..., :width], ids, layout)
+    return out
+
+
 def trailing(x, ids, layout):
     half = x.shape[-1] // 2
     return torch.cat((x[..., :half], turn(x[..., half:], ids, layout)), dim=-1)
@@ -178,6 +175,7 @@ MADE = {
     ),
     "exponents-from-one": (by(counted(1)), False),
     "exponents-from-a-half": (by(counted(0.5)), False),
+    "exponents-positive": (by(lambda width: 1 / speeds(width)), False),
     "angles-in-degrees": (by(lambda width: torch.deg2rad(speeds(width))), False),
     "last-pair-not-rotated": (by(without_last), False),
     "slowest-pairs-first": (by(lambda width: speeds(width).flip(0)), False),
@@ -205,6 +203,7 @@ MADE = {
     "pair-overwritten": (overwritten, False),
     "output-permuted": (permuted, False),
     "width-not-as-expected": (in_part, True),
+    "rest-not-kept": (in_zeros, False),
     "does-not-rotate": (lambda x, ids, layout: x.clone(), False),
     "attention-factor": (lambda x, ids, layout: 1.25 * turn(x, ids, layout), False),
     "norm-not-kept": (lambda x, ids, layout: turn(x, ids, layout) / x.shape[-1] ** 0.5, False),
@@ -265,6 +264,7 @@ def test_amounts_are_what_was_put_in(layout):
         ("off-by-one", 4): 5,
         ("exponents-not-as-expected", 4): 100,
         ("width-not-as-expected", 4): 6,
+        ("rest-not-kept", 4): 6,
         ("attention-factor", 4): 1.25,
         ("norm-not-kept", 4): 8**-0.5,
         ("base-not-as-expected", 4): 500_000,
@@ -322,6 +322,21 @@ def test_where_a_part_turns_its_pairs_are_told(layout, count):
     turned = [math.remainder(3 * speed, math.tau) for speed in speeds(count).tolist()]
     assert check.angles == pytest.approx([*turned, *[0] * (4 - count // 2)], abs=1e-7)
     assert check.lengths == pytest.approx([1] * 4, abs=1e-7)
+
+
+def test_of_neighbors_two_that_rest_are_numbers_that_do_not_turn():
+    def halved(x, ids, layout):
+        pairs = torch.arange(x.shape[-1] // 2)
+        return turn(x, ids, layout, lambda width: speeds(width) * (pairs < width // 4))
+
+    for position in POSITIONS:
+        check = on(halved, position, "interleaved")
+        told = (check.verdict, check.layout, check.amount, check.over)
+        assert told == ("width-not-as-expected", "interleaved", 4, 8), position
+    report = diagnose(
+        lambda x, ids: halved(x, ids, "interleaved"), inv_freq=inv_freq(64), max_position=64
+    )
+    assert report.codes == ("width-not-as-expected",)
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -493,6 +508,8 @@ REFUSED = {
     "[]": ("empty", "pasted must have 8 numbers, got none"),
     "1 2 3": ("count", "pasted must have 8 numbers, got 3"),
     "1 2 3 4 5 6 7 8 9": ("count", "pasted must have 8 numbers, got 9"),
+    "1,25 0,5": ("commas", "pasted must have 8 numbers, got 4"),
+    "1,0 2,0 3,0 4,0 5,0 6,0 7,0 8": ("commas", "pasted must have 8 numbers, got 15"),
     "1 2 3 x 5 6 7 8": ("word", "pasted must have numbers and nothing else, got 'x'"),
     "1 2 3 4 5 6 7 8f16": ("word", "pasted must have numbers and nothing else, got '8f16'"),
     "1 2 3 4 5 6 7 1-2": ("word", "pasted must have numbers and nothing else, got '1-2'"),
@@ -507,6 +524,12 @@ REFUSED = {
 @pytest.mark.parametrize("text", READ)
 def test_numbers_are_read_however_they_are_printed(text):
     assert read_numbers(text) == [1, 2, 3, 4, 5, 6, 7, 8]
+
+
+@pytest.mark.parametrize("between", [" ", "; ", ", ", "\n"])
+def test_commas_are_decimal_points_where_each_number_has_one(between):
+    text = between.join(["8,0", "-7,5", "6,0", "5,0", "4,0", "3,0", "2,0", "1,25"])
+    assert read_numbers(text) == [8, -7.5, 6, 5, 4, 3, 2, 1.25]
 
 
 @pytest.mark.parametrize("text", REFUSED)
@@ -580,7 +603,7 @@ def test_the_page_and_python_agree_on_right_and_wrong_results():
     texts = [
         (position, printed(values, digits))
         for position in POSITIONS
-        for values in (*known(position).values(), *(made[2] for made in otherwise(position)))
+        for values in (*known(position).values(), *(made for _, made in otherwise(position)))
         for digits in ("%.4f", "%.3g", "%.9e")
     ]
     for name, layout, position in itertools.product(MADE, LAYOUTS, (3, 10, 16)):
@@ -668,6 +691,7 @@ def test_a_mistake_is_named_and_mending_it_brings_the_verdict_back(widget):
     for text, said in [
         ("", "Nothing is pasted yet. 8 numbers must stand here"),
         ("1 2 3", "Numbers found: 3. There must be 8"),
+        ("1,25 0,5", "Numbers found: 4, with commas between them. There must be 8; decimals need"),
         ("1 <img src=x> 3", "“<img” is no number"),
         ("1 inf 3", "“inf” is not finite"),
         ("7" * 2001, "2001 characters are too many"),
@@ -709,6 +733,19 @@ def test_what_one_position_does_not_tell_is_said(widget):
         ),
         printed(known(3)["clockwise", "half", None], "%.1f"): (
             "✓ With a note: clockwise, in halves. Pairs turn clockwise. Off by up to 0.0"
+        ),
+        printed(known(3)["right", "half", None]).replace(", ", ";").replace(".", ","): (
+            "✓ Right, with pairs as halves. Every pair keeps its length and has turned by position"
+            " × frequency. Do your weights want these pairs? Read with commas as decimal points:"
+            " -2.4055 to 8.997."
+        ),
+        printed(otherwise(3)[-1][1]): (
+            "✗ Wrong: width-not-as-expected, in neighbors. Only the first 4 of 8 numbers have"
+            " turned, by exponents over 8: p-RoPE, or an early end. Mend: Set rotary_dim once."
+        ),
+        printed(known(3)["rest-not-kept", "half", 6]): (
+            "✗ Wrong: rest-not-kept, in halves. Only the first 6 of 8 numbers have turned; the"
+            " rest are zeros. Mend: Join the turned part and the rest of x, as it is."
         ),
         printed(known(3)["width-not-as-expected", None, 2]): (
             "✗ Wrong: width-not-as-expected. Only the first 2 of 8 numbers have turned."
@@ -761,6 +798,8 @@ def test_a_readers_own_numbers_stay_when_the_position_moves(widget, place):
     settle(widget)
     assert widget.control("pasted").input_value() == own
     assert verdict(widget).startswith(f"? Pasted at position {LOWEST}. Turn x at the new one")
+    assert widget.control("pasted").get_attribute("aria-invalid") == "false"
+    assert widget.page.locator(".rope-lesson .rope-vector-off").count() == 0
     widget.slide(position=0.0)
     settle(widget)
     assert verdict(widget) == before
@@ -838,6 +877,7 @@ def test_room_is_kept_for_every_verdict(on_scratch):
         }
         for base in (10, 1.7782794, 1.3335214, 215443.469, 10_100, 1e32):
             shown[f"base {base}"] = _base(5, base)
+        shown["resting"] = otherwise(5)[-1][1].tolist()
         shown["rough"] = (known(5)["clockwise", "interleaved", None] + COARSE / 2).tolist()
         shown["coarse"] = (known(5)["right", "interleaved", None] + COARSE / 2).tolist()
         shown["little"] = (known(5)["right", "interleaved", None] + TOLERANCE / 2).tolist()

@@ -44,7 +44,10 @@ export const WORDS = {
     unread: "? ",
     pairs: ", in {layout}",
     rough: "Off by up to {amount}, as half precision or two digits are.",
-    counted: "Read without the numbers that count them: {first} to {last}.",
+    guesses: {
+      counted: "Read without the numbers that count them: {first} to {last}.",
+      commas: "Read with commas as decimal points: {first} to {last}.",
+    },
     // What one vector shows, where the code says more or less.
     shown: {
       "does-not-rotate": "x came back as it was.",
@@ -64,6 +67,8 @@ export const WORDS = {
       "exponents-from-one": "Pairs are counted from 1, or all frequencies are divided by 10.",
       "width-not-as-expected": "Only the first {amount} of 8 numbers have turned.",
       "slow-pairs-stand-still": "Only the first {amount} of 4 pairs have turned: p-RoPE, or a loop that ends early.",
+      resting: "Only the first {amount} of 8 numbers have turned, by exponents over 8: p-RoPE, or an early end.",
+      "rest-not-kept": "Only the first {amount} of 8 numbers have turned; the rest are zeros.",
       "trailing-dimensions": "The last {amount} of 8 numbers have turned, not the first.",
     },
     undivided: "Exponents 2i that are not divided by 8 look alike here.",
@@ -84,6 +89,7 @@ export const WORDS = {
     problems: {
       empty: "Nothing is pasted yet. 8 numbers must stand here, one for each of x.",
       count: "Numbers found: {found}. There must be 8, one for each of x.",
+      commas: "Numbers found: {found}, with commas between them. There must be 8; decimals need points.",
       word: "“{found}” is no number. 8 numbers must stand here, with commas or spaces between.",
       endless: "“{found}” is not finite. 8 finite numbers must stand here.",
       elsewhere: "Pasted at position {found}. Turn x at the new one, and paste what comes back.",
@@ -140,15 +146,16 @@ const ELSEWHERE = ["none", "off-by-one", "positions-shifted", "linearly-scaled",
 const TELLING = 0.005;
 
 // The verdict, as nodes and texts.
-function sentence(words, names, base, { problem, found, pairs, left, moved }) {
-  const nodes = verdictOf(words, names, base, { problem, found, pairs, moved });
-  return left && !problem ? [...nodes, ` ${fill(words.counted, left)}`] : nodes;
+function sentence(words, names, base, { guess, ...told }) {
+  const nodes = verdictOf(words, names, base, told);
+  return guess && !told.problem ? [...nodes, ` ${fill(words.guesses[guess.by], guess)}`] : nodes;
 }
 
 function verdictOf(words, names, base, { problem, found, pairs, moved }) {
   if (problem) {
     const said = fill(words.problems[problem.code], { found: quoted(problem.found) });
-    return [html("b", { class: "rope-vector-off" }, words.unread), said];
+    // Numbers of another position are no mistake.
+    return [html("b", { class: problem.code === "elsewhere" ? "" : "rope-vector-off" }, words.unread), said];
   }
   const { code, layout, amount, alike, over } = found;
   const verdict = (kind, ...nodes) => {
@@ -166,7 +173,8 @@ function verdictOf(words, names, base, { problem, found, pairs, moved }) {
   }
   const { severity, sentence: general, fix } = names[code];
   const [denominator, bare] = [code === "exponents-not-as-expected" && amount < 3, amount > 1e15];
-  const shown = bare ? "bare" : over > 1 ? "over" : denominator ? "denominator" : code;
+  const divided = code === "width-not-as-expected" ? "resting" : "over";
+  const shown = bare ? "bare" : over > 1 ? divided : denominator ? "denominator" : code;
   const parts = [fill(words.shown[shown] ?? general, { amount: formatQuantity(amount), over })];
   if (over === 1 && !bare) parts.push(words.undivided);
   // Frequencies of 8 binary digits are off by up to 1/2⁹, which a base near the right one may explain.
@@ -230,7 +238,7 @@ function makeBox(words, count, onText) {
     ...{ node: html("label", { class: "rope-vector-step" }, words.paste, box), stop },
     show(text, problem) {
       if (timer === null && box.value !== text) box.value = text;
-      setAttributes(box, { "aria-invalid": problem !== null });
+      setAttributes(box, { "aria-invalid": problem !== null && problem.code !== "elsewhere" });
     },
   };
 }
@@ -296,7 +304,7 @@ function build(tools) {
     stop: paste.stop,
     measure: () => ({ width: widthOf(box, 240, 900) }),
     derive({ pasted, position: at }) {
-      const { numbers, open, counted, ...read } = readNumbers(pasted, x.length);
+      const { numbers, open, guessed, ...read } = readNumbers(pasted, x.length);
       const found = numbers && judge(x, numbers, at, base, tolerance, open);
       const moved = found && pasted === own.pasted && at !== own.at ? { now: at, from: own.at } : null;
       const problem =
@@ -307,11 +315,13 @@ function build(tools) {
       const rest = Array(x.length - widths[0]).fill(NaN);
       // A note says how it should be, if it is meant.
       const noted = found && names[found.code]?.severity === "note";
-      const should = noted ? found.values : [...rightAt(x.slice(0, widths[0]), at, base, layout), ...rest];
+      const turning = found?.over === x.length ? x : x.slice(0, widths[0]);
+      const right = rightAt(turning, at, base, layout).slice(0, widths[0]);
+      const should = noted ? found.values : [...right, ...rest];
       const rough = found?.code === "coarse" || (found?.code === "clockwise" && found.amount);
       const pairs = measured(x, numbers ?? x, should, layout, rough ? COARSE : tolerance, widths);
-      const left = counted ? { first: numbers[0], last: numbers.at(-1) } : null;
-      return { problem, found, pairs, left, moved };
+      const guess = guessed && { by: guessed, first: numbers[0], last: numbers.at(-1) };
+      return { problem, found, pairs, guess, moved };
     },
     draw({ pasted, problem, pairs }, { width }) {
       paste.show(pasted, problem);
