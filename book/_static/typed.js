@@ -115,6 +115,7 @@
         .trim();
     const read = (row) => ({ row, code: plain(row.querySelector("code").textContent), text: plain(row.textContent) });
     const rows = [...page.querySelectorAll("tbody tr")].map(read);
+    const box = node("div", { class: "rope-filter" }, input, said, ways);
 
     function filter() {
       const typed = plain(input.value);
@@ -130,7 +131,14 @@
       ways.hidden = left > 0;
     }
 
-    input.addEventListener("input", filter);
+    input.addEventListener("input", () => {
+      const { top } = box.getBoundingClientRect();
+      filter();
+      scrollBy({ top: box.getBoundingClientRect().top - top, behavior: "instant" }); // the box stays where it is
+      const first = page.querySelector(":scope > section:not([hidden])");
+      const below = box.getBoundingClientRect().bottom;
+      if (first?.getBoundingClientRect().top < below) first.scrollIntoView({ behavior: "instant" }); // and what is left, below it
+    });
     clear.addEventListener("click", () => {
       input.value = "";
       filter();
@@ -143,7 +151,7 @@
       filter();
     });
     filter();
-    page.querySelector(":scope > section").before(node("div", { class: "rope-filter" }, input, said, ways));
+    page.querySelector(":scope > section").before(box);
   }
 
   const codes = document.querySelector("article section#every-code");

@@ -427,9 +427,49 @@ def test_what_is_typed_is_said_again_in_short(typed, text):
     assert f"Nothing here matches “{text[:39]}…”" in said
 
 
-def test_a_finger_finds_each_bar_of_the_picture(typed):
-    for bar in typed.page.locator(".census-pieces").all():
-        assert bar.bounding_box()["height"] >= 24
+def test_what_rotates_has_one_color_in_all_bars_and_nothing_else_has(typed):
+    """The other bars divide what rotates: they deal no colors anew."""
+    looks = """(nodes) => nodes.map((node) => {
+      const { boxShadow, backgroundColor } = getComputedStyle(node);
+      return [boxShadow.replace(/(?<=\\)).*/, ""), backgroundColor];
+    })"""
+    bars = typed.page.locator(".census-bar").all()
+    for part in ("a", "span"):
+        within = ".census-pieces a" if part == "a" else "li span"
+        (rotate, *others), *divided = [bar.locator(within).evaluate_all(looks) for bar in bars]
+        assert len({color for color, _ in (rotate, *others)}) == 4
+        for parts in divided:
+            assert {color for color, _ in parts} == {rotate[0]}
+            assert len({fill for _, fill in parts}) == len(parts), "told apart by how full it is"
+
+
+@pytest.fixture
+def phone(chromium, lone):
+    """The census alone on a phone."""
+    size = dict(zip(("width", "height"), PHONE, strict=True))
+    context = chromium.new_context(offline=True, viewport=size, has_touch=True, is_mobile=True)
+    yield open_page(context, lone, settle=False)[0]
+    context.close()
+
+
+def test_a_finger_finds_each_bar_its_words_and_the_way_back(phone):
+    for bar in phone.locator(".census-pieces").all():
+        assert bar.bounding_box()["height"] >= 32
+    phone.get_by_label("Filter the census").fill("llama")
+    for link in phone.locator(".census-bar li a, .census-form a[href^='#']").all():
+        assert link.bounding_box()["height"] >= 40
+
+
+def test_on_a_phone_facts_of_a_type_stand_below_those_of_the_one_above(phone):
+    def lefts(*labels):
+        cells = phone.locator(", ".join(f"td[data-label={label}]" for label in labels))
+        return cells.evaluate_all("(all) => all.map((one) => one.getBoundingClientRect().left)")
+
+    first, second = lefts("pairs", "base"), lefts("dimensions", "scaling")
+    assert len({*map(round, first)}) == len({*map(round, second)}) == 1 and first < second
+    aligned = "(all) => all.map((one) => getComputedStyle(one).textAlign)"
+    assert {*phone.locator(".census-table td").evaluate_all(aligned)} == {"left"}
+    assert phone.evaluate("document.documentElement.scrollWidth") == PHONE[0]
 
 
 def test_the_count_is_announced(typed):

@@ -84,6 +84,40 @@ def test_the_box_stays_where_it_is_however_little_is_left(page):
         assert box.bounding_box()["y"] == at, typed
 
 
+def test_the_box_stays_in_reach_and_what_is_left_begins_below_it(page):
+    box = page.get_by_role("searchbox", name="Filter these codes")
+    bar = page.locator("#every-code > .rope-filter")
+    rows = page.locator("#every-code tbody tr:visible")
+    for typed in ("off-by-one", "cache", "zweihundert"):
+        box.fill("")
+        rows.nth(90).evaluate(
+            "(row) => row.scrollIntoView({ block: 'center', behavior: 'instant' })"
+        )
+        page.evaluate(FRAMES)
+        at = bar.bounding_box()
+        assert 40 <= at["y"] < 70 and at["y"] + at["height"] < page.viewport_size["height"] / 5
+        expect(box).to_be_in_viewport()
+        box.fill(typed)
+        page.evaluate(FRAMES)
+        now = bar.bounding_box()
+        assert now["y"] == at["y"], "it does not move under the hand that types"
+        assert now["y"] + now["height"] < page.viewport_size["height"] / 4
+        if rows.count():
+            assert 0 <= rows.first.bounding_box()["y"] - now["y"] - now["height"] < 120
+
+
+def test_a_heading_that_an_address_names_is_not_under_the_box(page):
+    heading = page.locator("#every-code h3").nth(3)
+    page.evaluate("(id) => { location.hash = id }", heading.evaluate("(h) => h.parentElement.id"))
+    page.evaluate(FRAMES)
+    expect(heading).to_be_in_viewport()
+    bar = page.locator("#every-code > .rope-filter").bounding_box()
+    page.wait_for_function(
+        "([name, low]) => document.querySelector(name).getBoundingClientRect().top > low",
+        arg=[f"#{heading.evaluate('(h) => h.parentElement.id')} h3", bar["y"] + bar["height"]],
+    )
+
+
 def test_the_frame_of_the_row_that_an_address_names_is_whole(page):
     """The box around the table clips what stands out of it."""
     page.evaluate("document.querySelectorAll('#every-code tbody tr')[40].id = 'codes-this'")

@@ -7,6 +7,7 @@ import small_book
 from browser import PHONE, WIDE, open_page
 
 from ropebook.museum import HALLS
+from ropebook.museum.plan import Plan
 from ropebook.museum.walls import Walls
 
 FOLDS = ".rope-museum details"
@@ -17,8 +18,10 @@ PADDED = "bug-one-row-of-positions-for-all"
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory):
-    walls = Walls([HALLS["batch"], HALLS["cache"]])._repr_html_()
-    text = f"# Two\n\n## Walk by what you see\n\n```{{raw}} html\n{walls}\n```\n"
+    halls = Walls([HALLS["batch"], HALLS["cache"]])
+    plan, walls = Plan(halls)._repr_html_(), halls._repr_html_()
+    text = f"# Two\n\n```{{raw}} html\n{plan}\n```\n"
+    text += f"\n## Walk by what you see\n\n```{{raw}} html\n{walls}\n```\n"
     text += f'\n<a href="#{STEP}">every step</a>\n'
     return small_book.build(tmp_path_factory.mktemp("museum"), {"two.md": text})
 
@@ -83,7 +86,7 @@ def test_an_address_opens_its_exhibit(reader, size):
 def test_a_link_on_the_page_opens_it_each_time(reader):
     page = reader("two.html")
     for _ in range(2):  # the second time, the address does not change
-        page.get_by_role("link", name="every step").click()
+        page.get_by_role("link", name="every step", exact=True).click()
         in_sight(page, STEP)
         page.evaluate(f"document.getElementById('museum-cache').open = false; '{STEP}'")
 
@@ -128,3 +131,33 @@ def test_an_exhibit_found_stands_under_its_hall(reader):
     assert first.locator("a").inner_text() == "Every step at position 0"
     assert "It reads well and writes badly" in first.locator(".rope-found-in").inner_text()
     assert "The prompt is read rightly" in first.locator("p").inner_text()
+
+
+@pytest.mark.parametrize("size", [WIDE, PHONE])
+def test_the_plan_is_one_stop_of_the_keyboard_and_arrows_walk_it(reader, size):
+    page = reader("two.html", size)
+    plan = page.get_by_role("toolbar", name="Bugs by where they show")
+    links = plan.locator("a")
+    assert links.evaluate_all("(all) => all.filter(({ tabIndex }) => tabIndex === 0).length") == 1
+
+    def at():
+        return links.evaluate_all("(all) => all.indexOf(document.activeElement)")
+
+    batch, cache = (len(HALLS[name].exhibits) for name in ("batch", "cache"))
+    links.first.focus()
+    seen = []
+    for key in ("ArrowLeft", "ArrowDown", "ArrowRight", "End", "ArrowRight", "Home", "ArrowRight"):
+        page.keyboard.press(key)
+        seen.append(at())
+    below = batch + 1 if size == WIDE else 1  # on a phone the squares stand below their hall
+    assert seen == [0, below, below + 1, batch + cache + 1, batch + cache + 1, 0, 1]
+    page.keyboard.press("ArrowDown")
+    assert at() == (batch + 2 if size == WIDE else batch + 1), "what stands below"
+    page.keyboard.press("ArrowUp")
+    assert at() == 1
+    page.keyboard.press("Tab")
+    assert at() == -1, "out of the plan"
+    page.keyboard.press("Shift+Tab")
+    assert at() == 1, "and back to where it was left"
+    page.keyboard.press("Enter")
+    in_sight(page, links.nth(1).get_attribute("href")[1:])

@@ -172,7 +172,8 @@ def test_on_a_phone_a_picture_is_seen_while_any_control_is_in_hand(on_scratch, n
 
 
 # Runs in the page, which is as high as a phone: how high what stays stands over the rest, whether
-# it hides all under it, and what of the rest it covers that moves nothing or is told in a fold.
+# it hides all under it, what of the rest it covers that moves nothing or is told in a fold, and how
+# much of the last control is seen below it, and below its edge of 6 pixels, where it leaves.
 _STAYS = """async () => {
   const stays = document.querySelector(".rope-widget .rope-stays");
   if (!stays) return null;
@@ -183,11 +184,16 @@ _STAYS = """async () => {
     .filter((node) => node.childElementCount === 0 && seen(node));
   const covered = new Set();
   let high = 0;
+  const sticks = getComputedStyle(stays).position === "sticky";
+  let stump = sticks ? Infinity : 0;
+  document.body.style.paddingBottom = "100vh";
   const last = document.body.scrollHeight;
   for (let at = 0; at < last; at += 40) {
     scrollTo({ top: at, behavior: "instant" });
     await passFrames();
     const over = stays.getBoundingClientRect();
+    const end = stays.closest(".rope-reach").getBoundingClientRect().bottom;
+    if (sticks) stump = Math.min(stump, end - over.bottom - 6);
     if (over.top < 1) high = Math.max(high, Math.min(over.bottom, innerHeight));
     for (const node of rest) {
       const { top, bottom } = node.getBoundingClientRect();
@@ -195,7 +201,7 @@ _STAYS = """async () => {
     }
   }
   const opaque = !/, 0\\)$/.test(getComputedStyle(stays).backgroundColor);
-  return { share: high / innerHeight, opaque, covered: [...covered] };
+  return { share: high / innerHeight, opaque, covered: [...covered], stump };
 }"""
 
 
@@ -209,7 +215,7 @@ def test_on_a_phone_what_stays_is_low_and_leaves_with_its_last_control(on_scratc
     if found is None:
         pytest.skip("nothing stays")
     assert name in _TALL or found["share"] <= 0.45, "half of the screen is left for what moves it"
-    assert found["opaque"] and found["covered"] == []
+    assert found["opaque"] and found["covered"] == [] and found["stump"] <= 0.1
 
 
 # Runs in the page: circles that look as if they could be grabbed, a dot in a ring or of two colors,
