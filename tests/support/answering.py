@@ -1,5 +1,6 @@
 """How a reader answers an exercise: what is typed or chosen, by keyboard, by pointer, by touch."""
 
+from browser import FRAMES
 from hands import drag
 from playwright.sync_api import Locator
 
@@ -79,6 +80,8 @@ class Box:
             self._choose(answer, hand)
         elif self.kind == "order":
             self._arrange(answer, hand)
+            if hand == "touch":
+                self._let_go()
         else:
             for i, text in enumerate([answer] if isinstance(answer, str) else answer):
                 field = self.fields.nth(i)
@@ -131,6 +134,19 @@ class Box:
                     rows.nth(row).scroll_into_view_if_needed()
                 start, end = (self._grip(rows.nth(i)) for i in (at, place))
                 drag(self.page, start, [end[0], end[1] - 4], touch=hand == "touch")
+
+    def _let_go(self):
+        """Tap what answers to nothing until it is heard.
+
+        Where a machine is busy, Chromium makes no click of a tap that follows a drag at once.
+        """
+        question = self.root.locator(".rope-ask-question")
+        hear = "(node) => node.addEventListener('click', () => { node.dataset.heard = '' })"
+        question.evaluate(hear)
+        while question.get_attribute("data-heard") is None:
+            question.tap()
+            self.page.evaluate(FRAMES)
+        question.evaluate("(node) => { delete node.dataset.heard }")
 
     def _grip(self, row):
         box = row.locator(".rope-order-grip").bounding_box()
