@@ -12,11 +12,16 @@ from ropelib.diagnosis.call_decides import (
 )
 from ropelib.diagnosis.factors import coarse_steps, factors_apart, rows_apart
 from ropelib.diagnosis.fit import is_round
-from ropelib.diagnosis.heads import heads_differ, heads_made_of_others
+from ropelib.diagnosis.heads import heads_differ, heads_made_of_others, rows_as_tokens
 from ropelib.diagnosis.in_company import read_in_company
 from ropelib.diagnosis.lines import lines_without_partner
 from ropelib.diagnosis.measured import Measured
-from ropelib.diagnosis.miswritten import miswritten, pairs_of_two_axes, sines_shifted
+from ropelib.diagnosis.miswritten import (
+    cosine_of_another_axis,
+    miswritten,
+    pairs_of_two_axes,
+    sines_shifted,
+)
 from ropelib.diagnosis.origins import origin, reversed_order, shifted
 from ropelib.diagnosis.past_the_end import read_past_its_end
 from ropelib.diagnosis.paths import not_repeated, stays_grown
@@ -31,6 +36,7 @@ from ropelib.diagnosis.several_axes import (
     axes_summed,
     axis_ignored,
     scaled_axes,
+    still_in_text,
 )
 from ropelib.diagnosis.slots import as_ranks
 from ropelib.diagnosis.tensors import gap, spread, wrap
@@ -356,6 +362,7 @@ CAUSES = [
     heads_made_of_others,
     _adds_a_vector,
     _not_linear,
+    rows_as_tokens,
     _does_not_rotate,
     lines_without_partner,
     _sine_is_zero,
@@ -376,7 +383,9 @@ CAUSES = [
     _scaled,
     _scaled_far_away,
     rest_is_not_kept,
+    cosine_of_another_axis,
     pairs_of_two_axes,
+    still_in_text,
     axis_ignored,
     axes_summed,  # before drift: a number of many rows, times a frequency, errs in float32
     reduced_coarsely,
@@ -397,6 +406,7 @@ SHAPELESS = {  # there is no description of such a thing
     "not-deterministic",
     "heads-differ",
     "rotates-by-head",
+    "batch-taken-for-tokens",
     "heads-mixed",
     "adds-a-vector",
     "not-linear",

@@ -58,8 +58,9 @@ CROWDED = {
         "Expand position_ids to the batch.",
     ),
     "batch-taken-for-tokens": (
-        "Wrong where a batch has as many rows as tokens.",
-        "position_ids transposed by their shape, or arange(seq_len) + offset (batch,)",
+        "Rows of a batch are taken for tokens, always or where they are as many.",
+        "position_ids transposed by their shape, arange(seq_len) + offset (batch,), or arange over "
+        "the first axis of x",
         "Fix the order of axes, and ask no lengths for it; write offset[:, None].",
     ),
     "square-tables-transposed": (

@@ -251,8 +251,8 @@ WRONG = {
         "Hand all axes on, and let each turn its own pairs.",
     ),
     "axes-summed": (
-        "All pairs follow one sum of the axes.",
-        "row * width + column in place of row and column",
+        "Pairs follow one sum of the axes, or a difference that text does not show.",
+        "row * width + column in place of row and column; height - width",
         "Let each axis turn its own pairs.",
     ),
     "image-places-wrong": (

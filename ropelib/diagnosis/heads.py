@@ -160,6 +160,28 @@ def heads_made_of_others(m: Measured) -> Finding | None:
     )
 
 
+def rows_as_tokens(m: Measured) -> Finding | None:
+    """Where tokens of a call come out alike, rows of a batch may be what is counted."""
+    if m.obeys != "all" or spread(m.fresh, axis=2) > SAME:
+        return None
+    x = random(1, 1, 1, m.head_dim).expand(7, 3, 1, -1)
+    try:
+        rotated = m.probe(x, [0])
+    except CallError:
+        return None
+    if spread(rotated, axis=0) < SAME or spread(rotated, axis=1) > SAME:
+        return None
+    return wrong(
+        "batch-taken-for-tokens",
+        "All tokens of a row are turned alike, and rows of a batch are not: the row decides the "
+        "angle where the token should.",
+        "x is taken as (seq_len, batch, num_heads, head_dim): hand it over as x.permute(2, 0, 1, "
+        "3), and turn what comes back by .permute(1, 2, 0, 3); --seq-first is for (batch, seq_len, "
+        "num_heads, head_dim)",
+        largest_difference=spread(rotated, axis=0),
+    )
+
+
 def one_head(rotate: Rotate, head: int) -> Rotate:
     """Return the rotation that turns every head as this one of `rotate` is turned.
 

@@ -8,6 +8,7 @@ from torch import Tensor
 from ropelib.diagnosis.measured import Measured, speeds_of
 from ropelib.diagnosis.origins import shift_of
 from ropelib.diagnosis.report import Finding, wrong
+from ropelib.diagnosis.several_axes import of_its_axis
 from ropelib.diagnosis.tensors import random, wrap
 
 _OFF = 0.02  # rad, as at far positions
@@ -19,7 +20,7 @@ def read_in_company(m: Measured) -> Finding | None:
     """The same position in a short call and in a long one, where all pairs agree on the change."""
     if m.obeys != "all" or not m.partner or m.noise > 1e-4:
         return None
-    return _divided(m) or _held_to_the_end(m)
+    return _divided(m) or _held_to_the_end(m) or of_its_axis(m, read_in_company)
 
 
 def _divided(m: Measured) -> Finding | None:
@@ -77,6 +78,8 @@ def _held_to_the_end(m: Measured) -> Finding | None:
     short, ids = _of_the_short_call(m), m.far.positions.double()
     first = torch.arange(len(short))
     speeds = speeds_of(short, first)
+    if not speeds.any():  # nothing turns in a short call
+        return None
     read = [shift_of(each, speeds) for each in m.phases(m.far)[:, : m.num_pairs]]
     if float(wrap(short - first[:, None] * speeds).abs().max()) > _OFF or None in read:
         return None

@@ -139,10 +139,7 @@ class Measured:
 
     def without_position_0(self) -> "Measured":
         """Return the same with position 0 unturned, where that one alone is turned wrongly."""
-        other = copy.copy(self)
-        for name in vars(type(self)):
-            if isinstance(getattr(type(self), name), cached_property):
-                vars(other).pop(name, None)
+        other = self._undescribed()
         unturned = self.near.matrices[1].clone()
         unturned[self.dims] = 0
         unturned[self.dims, self.dims] = self.lengths(self.near)[1]
@@ -150,6 +147,23 @@ class Measured:
             curves = getattr(self, name)
             matrices = torch.cat((unturned[None], curves.matrices[1:]))
             setattr(other, name, replace(curves, matrices=matrices))
+        return other
+
+    def of_axis(self, axis: int) -> "Measured":
+        """Return what the pairs of one axis alone show; all need follow one."""
+        other = self._undescribed()
+        of_pairs, count = self.axes.of_pairs, self.num_pairs
+        own = [pair for pair in range(count) if of_pairs[pair] == axis]
+        both = [(self.dims[pair], self.dims[pair + count]) for pair in own]
+        vars(other)["partner"] = {a: b for pair in both for a, b in (pair, pair[::-1])}
+        vars(other)["axes"] = None
+        return other
+
+    def _undescribed(self) -> "Measured":
+        other = copy.copy(self)
+        for name in vars(type(self)):
+            if isinstance(getattr(type(self), name), cached_property):
+                vars(other).pop(name, None)
         return other
 
     @cached_property

@@ -12,6 +12,7 @@ from ropelib.diagnosis.tensors import gap
 
 _SAME = 1e-3  # entries, exact but for float32
 _SOME = 0.1  # a sine that shows
+_UNEVEN = 0.02  # of a length
 
 
 def miswritten(m: Measured) -> Finding | None:
@@ -161,6 +162,28 @@ def pairs_of_two_axes(m: Measured) -> Finding | None:
         "angles as (h, h, w, w) beside a rotated copy over the whole head, or sections that count "
         "pairs where dimensions are split",
         pairs=len(apart),
+    )
+
+
+def cosine_of_another_axis(m: Measured) -> Finding | None:
+    """Cosine and sine must belong to one place; where axes agree, they do."""
+    if m.axes is None:
+        return None
+    lengths = torch.cat([m.lengths(each) for each in m.axes.alone]) / m.scale
+    if float((lengths - 1).abs().max()) < _UNEVEN + 2 * m.noise:
+        return None
+    rows = [torch.stack(m.rows(each)) for each in m.axes.alone]
+    moved = torch.stack(
+        [(each - each[:, :1]).abs().amax((1, 2)) > _SAME + m.noise for each in rows]
+    )
+    cosine, sine = (_axes_of(column) for column in moved.T)
+    follow = f": cosines follow {cosine}, and sines {sine}" if cosine != sine else ""
+    return wrong(
+        "norm-not-kept",
+        f"Lengths change where axes differ{follow}. Text, whose axes agree, is rotated as ever.",
+        "cos and sin looked up by different positions, or sections applied to one of the two",
+        smallest_length=float(lengths.min()),
+        largest_length=float(lengths.max()),
     )
 
 

@@ -15,6 +15,7 @@ from ropelib.diagnosis.measured import Measured, speeds_of
 from ropelib.diagnosis.paths import at_near_positions, otherwise
 from ropelib.diagnosis.probes import CallError, Curves, measure
 from ropelib.diagnosis.report import Finding
+from ropelib.diagnosis.several_axes import of_its_axis
 from ropelib.diagnosis.slots import of_its_slot, tokens_exchanged
 from ropelib.diagnosis.tensors import wrap
 
@@ -115,7 +116,14 @@ def _explain(m: Measured, far: Curves, near: Curves, when: str) -> Finding | Non
         return some_positions_wrong(far.positions[strays.any(1)], evidence, when)
     if not when and (otherwise_read := bent(m, phases, far.positions)):
         return otherwise_read
+    if named := of_its_axis(m, lambda part: _of_a_part(part, far, near, when)):
+        return named
     return drift(phases, far.positions, speeds, when, evidence)
+
+
+def _of_a_part(m: Measured, far: Curves, near: Curves, when: str) -> Finding | None:
+    found = _explain(m, far, near, when)
+    return found if found and found.code != "angles-drift" else None
 
 
 def some_positions_wrong(positions: Tensor, evidence: dict[str, object], when: str) -> Finding:

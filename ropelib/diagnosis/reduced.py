@@ -1,6 +1,7 @@
 """The rule on whole turns that are taken off angles as a rounded 2 pi."""
 
 import math
+from collections.abc import Callable
 
 import torch
 from torch import Tensor
@@ -22,35 +23,46 @@ def reduced_coarsely(m: Measured) -> Finding | None:
     if float(phases[0].abs().max()) > 1e-4:
         return None
     positions = m.far.positions.double()[:, None]
-    for first, count in ((math.tau, torch.floor), (math.pi, torch.round)):  # a % t, or the nearest
-        speeds = _before(phases, positions, 0.99 * first)
-        turns = count((positions * speeds).abs() / math.tau) * speeds.sign()
-        pairs = (turns.abs() >= 2).any(0)
-        if int(pairs.sum()) < 3:
-            return None
-        errors, off = phases - positions * speeds, 0.0
-        fastest = int(speeds.abs().argmax())
-        for error, number in zip(errors[:, fastest], turns[:, fastest], strict=True):
-            if number:  # each place tells it better than the one before
-                off += float(wrap(error - number * off) / number)
-        before = wrap(errors[:, pairs]).square().mean().sqrt()
-        left = wrap(errors[:, pairs] - turns[:, pairs] * off).square().mean().sqrt()
-        if abs(off) > _LEAST and float(left) < _FITS * float(before):
-            return wrong(
-                "turns-of-a-rounded-pi",
-                f"Whole turns are taken off angles as {math.tau - off:.6g}, and 2 pi is "
-                f"{math.tau:.8g}: with each turn an angle is off by {abs(off):.2g} rad more, at "
-                f"position {m.limit - 1} by {abs(off) * float(turns.abs().max()):.2g}.",
-                "angles % 6.2832, or a pi of a few digits",
-                off_by_a_turn=off,
-            )
-    return None
+    # a % t, the nearest turn, and -a % t, where all but position 0 have a turn from the start
+    ways = (math.tau, torch.floor, 0), (math.pi, torch.round, 0), (math.tau, torch.ceil, 1)
+    fits = [fit for way in ways if (fit := _fitted(phases, positions, *way))]
+    left, off, most = min(fits, default=(1.0, 0.0, 0.0))
+    if abs(off) < _LEAST or left > _FITS:
+        return None
+    return wrong(
+        "turns-of-a-rounded-pi",
+        f"Whole turns are taken off angles as {math.tau - off:.6g}, and 2 pi is "
+        f"{math.tau:.8g}: with each turn an angle is off by {abs(off):.2g} rad more, at "
+        f"position {m.limit - 1} by {abs(off) * most:.2g}.",
+        "angles % 6.2832, or a pi of a few digits",
+        off_by_a_turn=off,
+    )
+
+
+def _fitted(
+    phases: Tensor, positions: Tensor, end: float, count: Callable, since: int
+) -> tuple[float, float, float] | None:
+    """Return what part of the error one number for each turn leaves, that number, most turns."""
+    speeds = _before(phases[since:], positions[since:], 0.99 * end)
+    turns = count((positions * speeds).abs() / math.tau) * speeds.sign()
+    pairs = (turns.abs() >= 2).any(0)
+    if int(pairs.sum()) < 3:
+        return None
+    errors, off = phases - positions * speeds, 0.0
+    fastest = int(speeds.abs().argmax())
+    for error, number in zip(errors[:, fastest], turns[:, fastest], strict=True):
+        if number:  # each place tells it better than the one before
+            off += float(wrap(error - number * off) / number)
+    before = wrap(errors[:, pairs]).square().mean().sqrt()
+    left = wrap(errors[:, pairs] - turns[:, pairs] * off).square().mean().sqrt()
+    return float(left / before) if before else 1.0, off, float(turns.abs().max())
 
 
 def _before(phases: Tensor, positions: Tensor, end: float) -> Tensor:
-    """Return frequencies as angles below `end` tell them."""
-    speeds = phases[1] / positions[1]
-    for phase, position in zip(phases[2:], positions[2:], strict=True):
+    """Return frequencies as steps from the first place tell them, at angles below `end`."""
+    turned, steps = phases - phases[0], positions - positions[0]
+    speeds = wrap(turned[1]) / steps[1]
+    for angle, step, position in zip(turned[2:], steps[2:], positions[2:], strict=True):
         known = (position * speeds).abs() < end
-        speeds = speeds + (wrap(phase - position * speeds) / position).where(known, 0)
+        speeds = speeds + (wrap(angle - step * speeds) / step).where(known, 0)
     return speeds

@@ -3,7 +3,7 @@
 import copy
 import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations, groupby, permutations, product
 
 import torch
@@ -12,12 +12,13 @@ from torch import Tensor
 from ropelib import checks
 from ropelib.axes import axis_of_pairs
 from ropelib.diagnosis.adapters import keep
-from ropelib.diagnosis.probes import Probe, Rotate, measure, signature_of
+from ropelib.diagnosis.probes import Curves, Probe, Rotate, measure, signature_of
 from ropelib.diagnosis.report import Finding, note, wrong
 from ropelib.diagnosis.tensors import SAME, gap, random, wrap
 
 _MOST_AXES = 8
 _ANGLE_ERROR = 0.02  # rad, as at far positions
+_NO_SUM = 0.3  # rad: more than what far positions lose in float32
 _STILL = 1e-7  # rad per step: what no axis turns
 
 
@@ -28,11 +29,13 @@ class Axes:
     `speeds[axis, pair]` is by what a step along an axis turns a pair, rad; `error` the largest
     difference between the angle at a place and the sum of what each axis turns. `seconds` is the
     same as `speeds` for the second dimension of each pair; of a right rotation it is equal.
+    `alone` is what was measured along each axis.
     """
 
     speeds: Tensor
     error: float
     seconds: Tensor
+    alone: tuple[Curves, ...]
 
     @property
     def of_pairs(self) -> tuple[int, ...] | None:
@@ -164,24 +167,39 @@ def measured_axes(m, speeds_of: Callable) -> Axes | None:
         return None
     ids = m.near.positions
 
-    def phases(rotation: Rotate) -> Tensor:
-        curves = measure(_through(m.probe, rotation), ids, torch.float32)
+    def curves(rotation: Rotate) -> Curves:
+        found = measure(_through(m.probe, rotation), ids, torch.float32)
         if m.permutation is not None:
-            curves.matrices = curves.matrices[:, m.permutation]
-        return m.phases(curves) - m.start
+            found.matrices = found.matrices[:, m.permutation]
+        return found
 
-    both = torch.stack([speeds_of(phases(rotate.along(a)), ids) for a in range(rotate.num_axes)])
+    def phases(found: Curves) -> Tensor:
+        return m.phases(found) - m.start
+
+    alone = tuple(curves(rotate.along(axis)) for axis in range(rotate.num_axes))
+    both = torch.stack([speeds_of(phases(each), ids) for each in alone])
     speeds, seconds = both.chunk(2, dim=1)
     steps = torch.arange(1, rotate.num_axes + 1)[:, None] * 14 + 3
     places = ids * steps % int(ids[-1])  # each axis in another order
-    error = wrap(phases(rotate.at(places[:, None])) - places.T.double() @ both).abs()
-    return Axes(speeds, float(error[:, : m.num_pairs].max()), seconds)
+    error = wrap(phases(curves(rotate.at(places[:, None]))) - places.T.double() @ both).abs()
+    return Axes(speeds, float(error[:, : m.num_pairs].max()), seconds, alone)
 
 
 def _through(probe: Probe, rotation: Rotate) -> Probe:
     other = copy.copy(probe)
     other.rotate = rotation
     return other
+
+
+def of_its_axis(m, rule: Callable) -> Finding | None:
+    """Return what a rule says of the pairs of one axis, seen without those of others."""
+    axes = sorted(set(m.axes.of_pairs or ())) if m.axes else []
+    found = {axis: rule(m.of_axis(axis)) for axis in axes} if len(axes) > 1 else {}
+    told = next(filter(None, found.values()), None)
+    if told is None:
+        return None
+    alike = [axis for axis, each in found.items() if each and each.sentence == told.sentence]
+    return replace(told, sentence=f"Of pairs of {_list_of(alike, ' and ')}: {told.sentence}")
 
 
 # Rules
@@ -193,10 +211,11 @@ def axis_ignored(m) -> Finding | None:
         return None
     turning = [axis for axis in range(len(m.axes.speeds)) if axis not in m.axes.still]
     rest = f"All pairs follow axis {turning[0]}" if len(turning) == 1 else "Other axes turn all"
+    as_ever = "" if m.resting else f" {rest}, so that text, whose axes agree, is rotated as ever."
     return wrong(
         "axis-ignored",
-        f"A step along {_list_of(m.axes.still)} turns nothing. {rest}, so that text, whose axes "
-        "agree, is rotated as ever, and places that differ in the other axis cannot be told apart.",
+        f"A step along {_list_of(m.axes.still)} turns nothing: places that differ in nothing else "
+        f"cannot be told apart.{as_ever}",
         "position_ids[0], or positions of a text where those of the image belong",
         axes_that_turn_nothing=", ".join(map(str, m.axes.still)),
     )
@@ -249,17 +268,44 @@ def _ordered_by_size(m) -> Finding | None:
     return None
 
 
+def still_in_text(m) -> Finding | None:
+    """Dimensions that stand still where axes agree, and turn where they differ."""
+    if m.axes is None:
+        return None
+    rest = torch.stack([each.matrices[:, m.resting] for each in m.axes.alone])
+    along = (rest - rest[:, :1]).abs().amax((1, 3)) > SAME  # (axes, dimensions)
+    turning, axes = int(along.any(0).sum()), along.any(1).nonzero().flatten().tolist()
+    if not turning:
+        return None
+    what = f"{turning} of {m.head_dim} dimensions stand still where axes agree, as in text, and "
+    if bool((along.sum(0) == 1).any()):
+        return wrong(
+            "text-turned-otherwise",
+            f"{what}turn along {_list_of(axes, ' and ')}: text and image do not fit in one "
+            "sequence.",
+            "a path of its own for text, whose position is handed to some of the axes",
+            dimensions=turning,
+        )
+    return wrong(
+        "axes-summed",
+        f"{what}turn where they differ: they follow a difference of axes. What is reported is "
+        "what turns in text.",
+        "height - width, as in a frame that is turned by 45 degrees, or a sign on one axis",
+        dimensions=turning,
+    )
+
+
 def axes_summed(m) -> Finding | None:
     """All pairs follow one sum of the axes."""
     if m.axes is None or m.axes.of_pairs is not None or m.num_pairs < 4:
         return None
-    slowest = m.axes.speeds[:, -1]
-    if not bool(slowest.all()):
+    slowest, speeds = m.axes.speeds[:, -1], m.axes.speeds
+    in_text = wrap(speeds.sum(0) - m.speeds[: m.num_pairs]).abs()
+    if not bool(slowest.all()) or max(m.axes.error, float(in_text.max())) > _NO_SUM:
         return None
     least = int(slowest.abs().argmin())
     ratios = slowest / slowest[least]  # fast pairs may make more than half a turn in one step
-    one = ratios[:, None] * m.axes.speeds[least]
-    if bool(wrap(m.axes.speeds - one).abs().max() > _ANGLE_ERROR):
+    if bool(wrap(speeds - ratios[:, None] * speeds[least]).abs().max() > _ANGLE_ERROR):
         return None
     weights = " + ".join(f"{float(w):.4g} * axis {axis}" for axis, w in enumerate(ratios))
     return wrong(

@@ -28,6 +28,9 @@ def test_what_positions_are_read_as_is_told():
         "a window of 1024 that slides": "all positions below 7168 are turned like position 7168.",
         "a window of 64 that slides": "all positions below 8128 are turned like position 8128.",
         "counted within a window": "are counted from 8092, and those before it are not turned.",
+        "frames divided by their number": "Of pairs of axis 0: Positions are divided by ",
+        "columns clamped at 63": "Of pairs of axis 2: All positions from 64 on are turned like ",
+        "rows in bfloat16": "Of pairs of axis 1: Positions are rounded to 8 significant bits",
         "counted back from the end of the text": "p is turned as 8191 - p should be.",
         "counted back from the last position of the call": " as position_ids[-1] - p should be.",
         "counted back from the number of tokens": "p is turned as seq_len - 1 - p should be.",
@@ -71,3 +74,13 @@ def test_the_last_position_of_one_length_is_no_end_of_a_clockwise_rotation():
         assert diagnose(lambda x, ids: plain(x, -ids), **options).codes == ("clockwise",)
     assert diagnose(lambda x, ids: plain(x, -ids - 3)).codes == ("positions-shifted",)
     assert diagnose(lambda x, ids: plain(x, 1 - ids)).codes == ("off-by-one",)
+
+
+@pytest.mark.parametrize("name", ["angles modulo 6.2832", "clockwise angles modulo 6.2832"])
+def test_whole_turns_that_are_taken_off_are_told_either_way_round(name):
+    assert "taken off angles as 6.2832, and" in report_on(name).findings[0].sentence
+
+
+def test_what_turns_nothing_in_a_short_call_is_measured_in_long_ones():
+    report = diagnose(lambda x, ids: plain(x, ids) if x.shape[2] > 9 else x)
+    assert report.codes == ("decode-restarts-at-zero",)

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 import torch
+from exhibits import EXHIBITS
 from exhibits.kit import plain, turn
 from exhibits.several_axes import AXIAL, IN_BLOCKS, IN_TURN, ROWS_FIRST, of
 
@@ -223,6 +224,20 @@ def test_what_is_said_of_an_axis_alone():
     assert alone.codes == ("axis-ignored",)
     report = diagnose(of([0, 1] * 16), axes=[1] * 32, **SHORT)
     assert report.codes == ("axes-in-turn",)
+
+
+def test_what_axes_do_where_they_differ_is_told():
+    told = {
+        "a frame turned by 45 degrees": "32 of 64 dimensions stand still where axes agree, as in ",
+        "text by its column alone": "as in text, and turn along axis 0: ",
+        "cosine of the row, sine of the column": "cosines follow axis 0, and sines axis 1.",
+        "sections in the cosine alone": "cosines follow axis 0 and axis 1 and axis 2, and sines ",
+        "the time of all frames left at 0": "that differ in nothing else cannot be told apart.",
+        "the time of a token for all of its axes": "All pairs follow axis 0, so that text, whose ",
+    }
+    for name, words in told.items():
+        finding = diagnose(**next(e for e in EXHIBITS if e.name == name).make()).findings[0]
+        assert words in finding.sentence, finding
 
 
 def test_an_order_is_told_in_words():

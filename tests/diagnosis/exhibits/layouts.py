@@ -388,3 +388,11 @@ def _():
 @exhibit("slow neighbors without their sine", "sine-partly-zero", layout="interleaved")
 def _():
     return without_the_sine_of(8, "interleaved")
+
+
+@exhibit("of the sequence first, then the batch, with an offset", "batch-taken-for-tokens")
+def _():
+    def rotate(x, offset=0):  # (seq_len, batch, num_heads, head_dim)
+        return plain(x.permute(1, 2, 0, 3), offset + torch.arange(len(x))).permute(2, 0, 1, 3)
+
+    return {"rotate": rotate}

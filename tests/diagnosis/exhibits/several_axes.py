@@ -200,6 +200,68 @@ def _():
     return {"rotate": rotate, "axes": 2}
 
 
+@exhibit("a frame turned by 45 degrees", "axes-summed", layout="half")
+def _():
+    def rotate(x, ids):
+        height, width = ids
+        return of(ROWS_FIRST)(x, torch.stack((height + width, height - width)))
+
+    return {"rotate": rotate, "axes": 2}
+
+
+@exhibit("the larger of row and column", "axes-ordered-by-size", layout="half")
+def _():
+    return {"rotate": lambda x, ids: plain(x, ids.amax(0)), "axes": 2}
+
+
+@exhibit("text by its column alone", "text-turned-otherwise", layout="half")
+def _():
+    def rotate(x, ids):
+        is_text = (ids == ids[:1]).all()
+        return of(ROWS_FIRST, AXIAL)(x, torch.stack((0 * ids[0], ids[1])) if is_text else ids)
+
+    return {"rotate": rotate, "axes": 2}
+
+
+def with_sines(of_cosines, of_sines):
+    def rotate(x, ids):
+        cosines, sines = (ids[list(of)].movedim(0, -1) * PLAIN for of in (of_cosines, of_sines))
+        return apply_rotary(x, cosines.cos().float(), sines.sin().float(), layout="half")
+
+    return rotate
+
+
+@exhibit("cosine of the row, sine of the column", "norm-not-kept", layout="half")
+def _():
+    return {"rotate": with_sines([0] * 32, [1] * 32), "axes": 2}
+
+
+@exhibit("sections in the cosine alone", "norm-not-kept", layout="half")
+def _():
+    return {"rotate": with_sines(FILM, [0] * 32), "axes": 3}
+
+
+OF_ONE_AXIS = [
+    ("frames divided by their number", "positions-bent", 0, lambda p: p / (p.max() + 1)),
+    ("columns clamped at 63", "positions-clamped", 2, lambda p: p.clamp(max=63)),
+    ("rows in bfloat16", "positions-in-bfloat16", 1, lambda p: p.bfloat16().double()),
+    ("the time of all frames left at 0", "axis-ignored", 0, lambda p: 0 * p),
+]
+
+
+def read_otherwise(axis, read):
+    def rotate(x, ids):
+        places = ids.double()
+        places[axis] = read(places[axis])
+        return of(FILM, FILM_SPEEDS)(x, places)
+
+    return {"rotate": rotate, "axes": 3}
+
+
+for name, code, axis, read in OF_ONE_AXIS:
+    exhibit(name, code, layout="half")(lambda axis=axis, read=read: read_otherwise(axis, read))
+
+
 @exhibit("text by a base of its own", "text-turned-otherwise", layout="half", base=1e6)
 def _():
     slow = PLAIN**1.5

@@ -83,6 +83,11 @@ def _():
     return by_angles(lambda angles: angles % 6.2832)
 
 
+@exhibit("clockwise angles modulo 6.2832", "turns-of-a-rounded-pi", layout="half", direction=-1)
+def _():
+    return by_angles(lambda angles: -angles % 6.2832)
+
+
 @exhibit("angles less whole turns of 6.28", "turns-of-a-rounded-pi", layout="half")
 def _():
     return by_angles(lambda angles: angles - (angles / 6.28).round() * 6.28)
