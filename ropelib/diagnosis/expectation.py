@@ -269,6 +269,15 @@ class Expectation:
                 return finding
             if finding := in_reverse(measured, expected, m.noise) or base_off(m, fit):
                 return finding
+        elif (
+            longest == 2 and meant == turn == 2
+        ):  # two pairs have a base where the first turns by 1
+            fit = Fit.of(expected, longest, 5e-6)
+            unscaled = all(
+                each.is_geometric and abs(each.factor - 1) < 1e-4 for each in (m.fit, fit)
+            )
+            if unscaled and (finding := base_off(m, fit)):
+                return finding
         meant = self.axis_of_pairs or (self.other and self.other.axes and self.other.axes.of_pairs)
         return axes_off(m, measured, expected, meant) or Finding(
             "frequencies-not-as-expected",

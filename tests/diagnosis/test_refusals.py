@@ -149,3 +149,15 @@ def test_a_base_that_is_a_little_off_is_said_to_be():
     assert report.codes == ("base-not-as-expected",)
     assert report.findings[0].sentence == "The base is 10001, expected 10000."
     assert "default" not in report.findings[0].cause
+
+
+def test_a_base_that_is_lost_on_two_pairs_is_said_to_be():
+    def rotate(x, ids, base=10_000.0):
+        return plain(x, ids, inv_freq(4, base))
+
+    (lost,) = diagnose(rotate, head_dim=4, inv_freq=inv_freq(4, 500_000.0)).findings
+    assert lost.sentence == "The base is 10000, expected 500000."
+    assert lost.cause.startswith("rope_theta lost")
+    for times in ([2, 3], [-1, 2]):
+        other = diagnose(rotate, head_dim=4, inv_freq=inv_freq(4) * torch.tensor(times))
+        assert other.codes == ("frequencies-not-as-expected",)

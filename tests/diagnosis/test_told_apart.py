@@ -67,12 +67,12 @@ SAID = {
     "angles modulo pi": ("From position 4 on", "below about 3.1 rad.", "no whole turn"),
     "angles of the fast half modulo pi": (
         "From position 4 on angles of 16 of 32 pairs",
-        "below about 3.2 rad.",
+        "below about 3.1 rad.",
         "no whole turn",
     ),
     "angles by 64 steps of a turn": ("Angles are rounded to", "2 pi / 64, 0.0982 rad.", "nearest"),
     "a table of 64 sines beside an exact cosine": ("Sine has 17 values", "the angle.", "exact one"),
-    "1024 sines beside an exact cosine": ("Sine has 257 values", ".", ""),
+    "1024 sines beside an exact cosine": ("Sine has 255 values", ".", ""),
     "results through bfloat16": ("float32 vectors are", "to bfloat16 as they come back.", ""),
     "vectors through bfloat16": ("float32 vectors are", "to bfloat16 on the way.", ""),
     "the gradient alone in bfloat16": (
