@@ -150,9 +150,11 @@ def test_a_widgets_folder_has_its_files(folder):
     needed = {"__init__.py", "widget.py", "widget.js", f"test_{folder.name}.py"}
     needed |= {f"{path.stem}.test.mjs" for path in folder.glob("*.js")}
     assert needed <= files
-    # Beside them: its style, parts of the picture with their tests, what its tests share.
+    # Beside them: its style, parts of the picture with their tests, what its tests share, and twins
+    # in Python of what stands in JavaScript.
     known = needed | {"widget.css"} | {name for name in files if name.endswith((".js", ".mjs"))}
-    assert files - known <= {f"test_{path.stem}.py" for path in folder.glob("*.js")}
+    parts = [path.stem for path in folder.glob("*.js")]
+    assert files - known <= {f"{kind}{part}.py" for part in parts for kind in ("test_", "")}
 
 
 def test_every_test_stands_in_a_room_named_after_what_it_tests():
