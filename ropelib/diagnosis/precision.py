@@ -1,7 +1,7 @@
 """Rules about angles that are not the position times the frequency, and how they got so."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 
 import torch
@@ -334,7 +334,8 @@ def coarse_frequencies(m: Measured) -> Finding | None:
             sentence, cause = _words_on_frequencies(name, "", errors, speeds)
             evidence = {"base, about": base} if base else {}
             return Finding(f"frequencies-in-{name}", "wrong", sentence, evidence, cause)
-    return None
+    found = of_its_axis(m, coarse_frequencies)
+    return found and replace(found, evidence={})  # a base over pairs of one axis is that of no head
 
 
 def _before_rounding(m: Measured, name: str) -> tuple[float | None, Tensor | None]:

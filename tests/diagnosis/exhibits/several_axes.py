@@ -262,6 +262,12 @@ for name, code, axis, read in OF_ONE_AXIS:
     exhibit(name, code, layout="half")(lambda axis=axis, read=read: read_otherwise(axis, read))
 
 
+@exhibit("frequencies of columns in bfloat16", "frequencies-in-bfloat16", layout="half")
+def _():
+    coarse = FILM_SPEEDS.bfloat16().double().where(torch.tensor(FILM) == 2, FILM_SPEEDS)
+    return {"rotate": of(FILM, coarse), "axes": 3}
+
+
 @exhibit("text by a base of its own", "text-turned-otherwise", layout="half", base=1e6)
 def _():
     slow = PLAIN**1.5
