@@ -162,7 +162,8 @@ def diagnose(
         rotation that was tried agrees: rows of a batch, far ones too, many heads and tokens, single
         ones, positions in any order, bfloat16, autocast, train and eval mode, another order in
         memory, and the way back of training. Code that counts on from the first position of a call
-        may be right with a note, `contiguous-positions-only`: it turns no other order as it says.
+        may be right with a note, `contiguous-positions-only`: it turns no other order as it says;
+        code for one row of positions with the note `rows-refused`, though it may take some others.
 
     Example:
         >>> from ropelib import apply_rotary, cos_sin, inv_freq

@@ -134,11 +134,15 @@ def _pairs_disagree(m: Measured) -> Finding | None:
     if bool(((first - second).abs() <= tolerance).all()):
         return None
     if bool(((first + second).abs() <= tolerance).all()):
+        count, step = len(first), m.near.matrices[1]
+        taken = float(step[m.dims[:count], m.dims[count:]].sum())
         return wrong(
             "minus-sign-missing",
             "Both dimensions of a pair take the other one with the same sign: that is no rotation, "
             "and lengths change.",
-            "a rotated copy (b, a) where (-b, a) is needed",
+            "a rotated copy (b, a) where (-b, a) is needed"
+            if taken > 0
+            else "b * cos - a * sin in the second line of a pair, or a rotated copy (-b, -a)",
             largest_stretch_at_position_1=float(torch.linalg.matrix_norm(m.near.matrices[1], 2)),
         )
     by_dim = dict(zip(m.dims, m.speeds.tolist(), strict=True))
@@ -177,10 +181,11 @@ def _pairs_disagree(m: Measured) -> Finding | None:
 
 def _not_pairwise(m: Measured) -> Finding | None:
     if not m.partner:
+        of_one = bool(((m.entries > 1e-7).sum(1) == 1).all())
         return wrong(
             "not-pairwise",
-            "Dimensions do not turn in pairs: what comes out of one depends on none or on more "
-            "than one other.",
+            "Dimensions do not turn in pairs: what comes out of one depends on "
+            + ("another, and that on a third." if of_one else "none or on more than one other."),
             "another encoding, or two layouts mixed in one rotation",
             dimensions_mixed=int((m.entries > 1e-7).sum(1).max()) + 1,
             change_of_scores_at_one_distance=m.relativity_error,

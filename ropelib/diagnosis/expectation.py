@@ -23,7 +23,7 @@ from ropelib.diagnosis.at_length import (
 from ropelib.diagnosis.axes_meant import axes_not_asked, axes_not_compared, expected_axes
 from ropelib.diagnosis.causes import inverted_blend, last_pair_still
 from ropelib.diagnosis.expected_frequencies import axes_off, base_off, in_reverse
-from ropelib.diagnosis.expected_results import results_differ
+from ropelib.diagnosis.expected_results import others_turn, results_differ
 from ropelib.diagnosis.fit import Fit
 from ropelib.diagnosis.guards import Unmeasured
 from ropelib.diagnosis.measured import Measured
@@ -56,6 +56,7 @@ class Expectation:
     attention_factor: float | None = None
     layout: str | None = None
     direction: int | None = 1  # None for either
+    head_dim: int | None = None  # of a configuration, which turns the leading dimensions of a head
     other: Measured | None = None
     axis_of_pairs: tuple[int, ...] | None = None
     at_length: Meant | None = None
@@ -71,7 +72,7 @@ class Expectation:
             factor, its_layout = float(other.scale.mean()), other.pairing.layout
             expected = _Measures(other.inv_freq, factor, its_layout, other.direction or 1)
         values = {"inv_freq": inv_freq, "attention_factor": attention_factor, "layout": layout}
-        direction, at_length = 1, None
+        direction, head_dim, at_length = 1, None, None
         of_pairs, unasked = (
             of(axes, _of_the_gallery(expected)) for of in (expected_axes, axes_not_asked)
         )
@@ -80,6 +81,7 @@ class Expectation:
                 if of_pairs is not None or unasked:  # then they were read, or a note says so
                     warnings.filterwarnings("ignore", message=".*'mrope_")
                 expected = _described(expected)
+                head_dim = expected.head_dim if isinstance(expected, RopeConfig) else None
                 meant = _attributes(expected, (*values, "direction"))
             if inv_freq is None:
                 factor = getattr(expected, "attention_factor", None)
@@ -94,7 +96,8 @@ class Expectation:
             values["inv_freq"] = _frequencies(values["inv_freq"])
         if values["attention_factor"] is not None:
             values["attention_factor"] = _factor(values["attention_factor"])
-        about = {"direction": direction, "other": other, "axis_of_pairs": of_pairs}
+        about = {"direction": direction, "head_dim": head_dim, "other": other}
+        about["axis_of_pairs"] = of_pairs
         return cls(**values, **about, at_length=at_length, axes_not_asked=unasked)
 
     def excuses(self, finding: Finding, m: Measured) -> bool:
@@ -124,6 +127,7 @@ class Expectation:
         """Return the first difference that explains the others."""
         rules = (
             self._of_layout,
+            lambda m: others_turn(m, self.inv_freq, self.head_dim),
             self._of_pairs,
             self._of_direction,
             self._of_frequencies,

@@ -1,4 +1,4 @@
-"""What another implementation makes of the same vectors, where nothing else tells the two apart."""
+"""Results that no frequency, factor or layout tells from those that are expected."""
 
 import torch
 from torch import Tensor
@@ -8,6 +8,21 @@ from ropelib.diagnosis.measured import Measured
 from ropelib.diagnosis.miswritten import written_elsewhere
 from ropelib.diagnosis.report import Finding, wrong
 from ropelib.diagnosis.tensors import SAME
+
+
+def others_turn(m: Measured, inv_freq: Tensor | None, head_dim: int | None) -> Finding | None:
+    """Ask for the leading dimensions of a head, which are those that a configuration means."""
+    pairing = m.pairing
+    first, count = pairing.offset, 2 * pairing.width
+    if not first or head_dim != m.head_dim or inv_freq is None or 2 * len(inv_freq) != count:
+        return None
+    return wrong(
+        "pairs-not-as-expected",
+        f"As many dimensions turn as expected, and others: {first} to {first + count - 1}, "
+        f"expected the first {count}.",
+        "a head cut as (nope, rope), as DeepSeek's are, where weights have it as (rope, nope)",
+        first_rotating_dimension=first,
+    )
 
 
 def results_differ(m: Measured, other: Measured | None) -> Finding | None:

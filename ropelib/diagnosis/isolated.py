@@ -373,4 +373,4 @@ def _in_bfloat16(m: Measured, oracle: Oracle) -> Finding | None:
             if (outcome := tried(m, oracle, half)) and outcome.is_wrong:
                 return otherwise("bfloat16", name, outcome.error)
     name, worst = max(crowds.items(), key=lambda item: item[1].error)
-    return otherwise("bfloat16", f"many at once: {name}", worst.error)
+    return otherwise("bfloat16", f"many at once, {name}", worst.error)

@@ -287,13 +287,20 @@ def _refused_rows(m: Measured) -> Finding | None:
 
 
 def _rows_as_heads(m: Measured) -> str:
-    """Say where rows are taken all the same: tables (batch, seq_len, ..) fit as many heads."""
-    rows, x = torch.tensor([[0, 1, 2, 3, 4], [3, 4, 5, 6, 7]]), random(2, 2, 5, m.head_dim)
-    try:
-        wrongly = m.differs(m.probe(x, rows), x, rows).any()
-    except CallError:
-        return "."
-    return "; as many rows as heads are taken, and wrongly." if wrongly else "."
+    """Say where rows are taken all the same: tables of rows fit as many heads, or as many pairs."""
+    rows, one = torch.tensor([[0, 1, 2, 3, 4], [3, 4, 5, 6, 7]]), torch.arange(m.num_pairs)[None]
+    calls = {"as many rows as heads": (2, rows), "as many tokens as pairs": (1, one)}
+    wrongly = []
+    for what, (heads, ids) in calls.items():
+        if int(ids.max()) >= m.limit:
+            continue
+        x = random(len(ids), heads, ids.shape[1], m.head_dim)
+        try:
+            if m.differs(m.probe(x, ids), x, ids).any():
+                wrongly.append(what)
+        except CallError:
+            continue
+    return f"; {' and '.join(wrongly)} are taken, and wrongly." if wrongly else "."
 
 
 def _float32_angles(m: Measured) -> Finding | None:

@@ -67,6 +67,8 @@ def _joint(reports: list[Report], measured: list[Measured], factor: float | None
     bugs = {f.code for f in findings if f.severity == "wrong"}
     if bugs and bugs <= _SHIFTS and (apart := _shifted_apart(q, k)):
         findings = [apart, *(f for f in findings if f.code not in _SHIFTS)]
+    if q.direction != k.direction:
+        twice.add("direction-not-as-expected")
     if bugs <= twice and q.inv_freq is not None:
         if difference := _difference(q, k, *measured, error):
             findings = [difference, *(f for f in findings if f.code not in twice)]

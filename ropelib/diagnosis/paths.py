@@ -182,7 +182,7 @@ def otherwise(dtype: str, where: str, difference: float) -> Finding:
     return wrong(
         "half-precision-differs",
         f"Vectors of {dtype} are rotated otherwise than the same vectors of float32, by more than "
-        f"rounding ({where}).",
+        f"rounding (seen: {where}).",
         "a fast path or kernel for half precision that lacks the factor, the rows of position_ids, "
         "the layout or the frequencies of the other one",
         largest_difference=difference,

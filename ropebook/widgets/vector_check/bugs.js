@@ -203,7 +203,7 @@ export function judge(x, y, position, base, tolerance, open = Array(x.length).fi
 // Every pair is longer or shorter by one factor.
 function otherFactor({ x, y, position, right, fits }) {
   const amount = Math.hypot(...y) / Math.hypot(...x);
-  if (amount < 0.25 || amount > 4 || Math.abs(amount - 1) < SAME) return null;
+  if (amount < 0.25 || amount > 1000 || Math.abs(amount - 1) < SAME) return null;
   const values = right(position).map((value) => amount * value);
   if (!fits(values)) return null;
   const ofScores = [0.25, 0.5].some((power) => Math.abs(amount - x.length ** -power) < 1e-3);

@@ -168,7 +168,7 @@ def judge(y: "Tensor", position: int, open_by: "Tensor") -> Found:
 def _factor(y: "Tensor", position: int, layout: str) -> Iterator[tuple[str, float]]:
     amount = float(y.norm() / vector(X).norm())
     if (
-        0.25 <= amount <= 4
+        0.25 <= amount <= 1000
         and abs(amount - 1) >= SAME
         and fits(y, amount * turned_right(position, BASE, layout))
     ):

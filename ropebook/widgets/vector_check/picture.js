@@ -7,6 +7,8 @@ const LEFT = 50;
 const LINE = 19;
 // How far a pair that has grown is drawn, in lengths of its own.
 const FAR = 1.12;
+// Two strokes across an arrow that is drawn shorter than it is.
+const STROKES = [0.7, 0.78];
 // Two by two where four would be small.
 const NARROW = 480;
 
@@ -63,6 +65,14 @@ export function pairsPicture(words) {
   return { node: div("rope-vector-picture", ...pictures), draw };
 }
 
+function across([x, y], [x2, y2]) {
+  const [dx, dy] = [x2 - x, y2 - y];
+  const by = 5 / Math.hypot(dx, dy);
+  return STROKES.map(
+    (t) => `M${x + t * dx - by * dy} ${y + t * dy + by * dx}L${x + t * dx + by * dy} ${y + t * dy - by * dx}`,
+  ).join("");
+}
+
 function plane(words, { before, after, should, ...pair }, i, readable, x, y, radius, row) {
   const unit = radius / Math.hypot(...before);
   const at = (point, most = Infinity) => {
@@ -76,6 +86,8 @@ function plane(words, { before, after, should, ...pair }, i, readable, x, y, rad
     const shown = readable || name === "wanted";
     return label(tone, x, row(k), shown ? text : "–", "middle", reported(name, shown ? value : NaN));
   };
+  const tip = at(after, FAR);
+  const cut = readable && Math.hypot(...after) * unit > 1.01 * FAR * radius;
   const [ofAngle, ofLength] = decimals(pair);
   const title = fill(words.rows.pair, { pair: i });
   return [
@@ -85,7 +97,8 @@ function plane(words, { before, after, should, ...pair }, i, readable, x, y, rad
     circle(origin, radius),
     path("rope-vector-right", Number.isNaN(pair.wanted) ? "" : `M${x} ${y}L${end[0]} ${end[1]}`),
     vector("rope-vector-x", origin, at(before)),
-    vector("rope-vector-yours", origin, readable ? at(after, FAR) : origin),
+    vector("rope-vector-yours", origin, readable ? tip : origin),
+    path("rope-vector-cut", cut ? across(origin, tip) : ""),
     number("turned", 0, pair.turned, formatAngle(pair.turned, ofAngle), "rope-vector-yours"),
     number("wanted", 1, pair.wanted, formatAngle(pair.wanted, ofAngle)),
     number("length", 2, pair.length, pair.length < 1000 ? formatNumber(pair.length, ofLength) : "> 999"),

@@ -70,6 +70,14 @@ def _():
     }
 
 
+@exhibit("the last quarter of a head, where NeoX turns the first", "pairs-not-as-expected")
+def _():
+    def rotate(x, ids):
+        return torch.cat((x[..., :-24], plain(x[..., -24:], ids, inv_freq(24))), dim=-1)
+
+    return {"rotate": rotate, "head_dim": 96, "expected": "gpt-neox-20b"}
+
+
 @exhibit("one frequency off", "frequencies-not-as-expected")
 def _():
     return {"rotate": plain, "inv_freq": PLAIN * (1 + 0.001 * (torch.arange(DIM // 2) == 3))}

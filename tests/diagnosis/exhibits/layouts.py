@@ -50,6 +50,16 @@ def _():
     return {"rotate": lambda x, ids: x.cumsum(-1) * (1 + over_heads(ids[..., None]))}
 
 
+@exhibit("neighbors joined as halves", "not-pairwise")
+def _():
+    def rotate(x, ids):
+        angles = over_heads(ids[..., None] * PLAIN).float().repeat(1, 1, 1, 2)
+        joined = torch.cat((-x[..., 1::2], x[..., 0::2]), dim=-1)
+        return (x * angles.cos() + joined * angles.sin()).to(x.dtype)
+
+    return {"rotate": rotate}
+
+
 @exhibit("slower from head to head", "heads-differ")
 def _():
     def rotate(x, ids):

@@ -62,6 +62,11 @@ def _():
     return {"rotate": (plain, lambda x, ids: plain(x, -ids))}
 
 
+@exhibit("k turned back, beside frequencies", "q-and-k-directions-differ")
+def _():
+    return {"rotate": (plain, lambda x, ids: plain(x, -ids)), "inv_freq": PLAIN}
+
+
 @exhibit("less of k rotates", "q-and-k-widths-differ", layout="half")
 def _():
     return {"rotate": (plain, lambda x, ids: plain(x, ids, PLAIN[:16]))}
