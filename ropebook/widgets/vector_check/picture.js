@@ -8,7 +8,7 @@ const LINE = 19;
 // How far a pair that has grown is drawn, in lengths of its own.
 const FAR = 1.12;
 // Two strokes across an arrow that is drawn shorter than it is.
-const STROKES = [0.7, 0.78];
+const STROKES = [0.52, 0.6];
 // Two by two where four would be small.
 const NARROW = 480;
 
