@@ -60,7 +60,7 @@ test("a factor, a base and a position are measured", () => {
   assert.equal(scaled(1.25).code, "attention-factor");
   close([scaled(1.25).amount], [1.25]);
   assert.equal(scaled(8 ** -0.5).code, "norm-not-kept");
-  assert.equal(scaled(5).code, "none");
+  assert.deepEqual([scaled(8).code, scaled(1001).code], ["attention-factor", "none"]);
   for (const base of [500, 500_000, 1_000_000, 150_000]) {
     const { code, layout, amount } = judged(rightAt(X, 5, base, "half"));
     assert.deepEqual([code, layout, amount], ["base-not-as-expected", "half", base]);
