@@ -50,6 +50,22 @@ def plain(x, position_ids, frequencies=PLAIN, layout="half", factor=1.0):
     return turn(x, position_ids[..., None].double() * frequencies, layout, factor)
 
 
+def turned_back(by):
+    """Turn vectors as `plain` does, and a gradient by what `by(upstream, ids)` makes of it."""
+
+    class Turned(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, ids):
+            ctx.ids = ids
+            return plain(x, ids)
+
+        @staticmethod
+        def backward(ctx, upstream):
+            return by(upstream, ctx.ids), None
+
+    return {"rotate": lambda x, ids: Turned.apply(x, ids)}
+
+
 def swapped_halves(x):
     a, b = x.chunk(2, dim=-1)
     return torch.cat((-b, a), dim=-1)

@@ -12,6 +12,7 @@ from exhibits.kit import (
     plain,
     round_mantissa,
     turn,
+    turned_back,
 )
 from ropelib import apply_rotary, inv_freq
 from ropelib.diagnosis import from_tables
@@ -112,18 +113,7 @@ def _():
 
 def back_through(rounded):
     """Turn the gradient back by rounded numbers, and vectors forth by exact ones."""
-
-    class Turned(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x, ids):
-            ctx.ids = ids
-            return plain(x, ids)
-
-        @staticmethod
-        def backward(ctx, upstream):
-            return plain(rounded(upstream), -ctx.ids).to(upstream.dtype), None
-
-    return {"rotate": lambda x, ids: Turned.apply(x, ids)}
+    return turned_back(lambda up, ids: plain(rounded(up), -ids).to(up.dtype))
 
 
 @exhibit("the gradient alone in bfloat16", base=10_000, notes=("vectors-in-low-precision",))

@@ -2,7 +2,7 @@
 
 import torch
 
-from exhibits.kit import DIM, PLAIN, exhibit, over_heads, plain, swapped_neighbors
+from exhibits.kit import DIM, PLAIN, exhibit, over_heads, plain, swapped_neighbors, turned_back
 from ropelib import inv_freq
 
 
@@ -160,17 +160,7 @@ def _():
 
 
 def back(condition):
-    class Kernel(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x, ids):
-            ctx.ids = ids
-            return plain(x, ids)
-
-        @staticmethod
-        def backward(ctx, upstream):
-            return plain(upstream, ctx.ids if condition(upstream) else -ctx.ids), None
-
-    return {"rotate": lambda x, ids: Kernel.apply(x, ids)}
+    return turned_back(lambda up, ids: plain(up, ids if condition(up) else -ids))
 
 
 @exhibit("backward of 32 heads turns forward", "gradient-rotates-forward")
