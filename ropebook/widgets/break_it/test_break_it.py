@@ -199,7 +199,6 @@ def test_python_computes_what_the_matrices_say(vectors):
 # ---- the diagnosis, which looks at the rotation itself, knows each by name ----
 
 NAMES = {
-    "sign": "direction-not-as-expected",
     "seat": "layout-not-as-expected",
     "base": "exponents-not-as-expected",
     "count": "off-by-one",
@@ -228,6 +227,8 @@ def test_each_bug_of_the_rotation_is_what_the_diagnosis_calls_it():
     for row, name in NAMES.items():
         both = (f"q_{row}", f"k_{row}")
         assert [codes(both[0]), codes(both[1]), codes(*both)] == [(name,)] * 3, row
+    assert codes("q_sign") == codes("k_sign") == ("q-and-k-directions-differ",)
+    assert codes("q_sign", "k_sign") == ("direction-not-as-expected",)
     assert codes("q_idle") == ("q-not-rotated",) and codes("k_idle") == ("k-not-rotated",)
     assert codes("q_idle", "k_idle") == ("does-not-rotate",)
 
