@@ -1,5 +1,5 @@
 // What search says while one types: the closest sections under its box, and which questions of a page
-// are asked for, which codes of the diagnosis. A classic deferred script after search.js; it defines no global.
+// are asked for. A classic deferred script after search.js; it defines no global.
 (() => {
   "use strict";
 
@@ -7,13 +7,9 @@
   const { find, node, addressOf, whenReady } = search;
   const WORDS = {
     filter: "Filter these questions",
-    codes: "Filter these codes",
     none: "No section has any of these words.",
     close: (count) => (count === 1 ? "1 section comes closest" : `The ${count} closest sections`),
     left: (count, of) => `${count} of ${of} questions`,
-    rows: (count, of) => `${count} of ${of} codes`,
-    clear: "Clear the filter",
-    museum: "Find it by what you see",
   };
 
   // ---- while one types --------------------------------------------------------------------------
@@ -97,65 +93,6 @@
     input.addEventListener("input", () => whenReady(filter));
     page.querySelector(":scope > section").before(node("div", { class: "rope-filter" }, input, said));
   }
-
-  // ---- the tables of codes ----------------------------------------------------------------------
-
-  /** A row stays that is what is typed, or if none is, that has each word of it; - and _ are blanks. */
-  function filterCodes(page) {
-    const input = node("input", { type: "search", placeholder: WORDS.codes, "aria-label": WORDS.codes });
-    const said = node("p", { role: "status", class: "rope-found" });
-    // Where no code has it: back to all of them, or to the bugs by their symptoms.
-    const clear = node("button", { type: "button" }, WORDS.clear);
-    const museum = document.querySelector('a[href*="practice/bugs.html"]')?.getAttribute("href").split("#")[0];
-    const ways = node("div", {}, clear, museum ? node("a", { href: museum }, WORDS.museum) : "");
-    const plain = (text) =>
-      text
-        .toLowerCase()
-        .replace(/[-_\s]+/g, " ")
-        .trim();
-    const read = (row) => ({ row, code: plain(row.querySelector("code").textContent), text: plain(row.textContent) });
-    const rows = [...page.querySelectorAll("tbody tr")].map(read);
-    const box = node("div", { class: "rope-filter" }, input, said, ways);
-
-    function filter() {
-      const typed = plain(input.value);
-      const isCode = rows.some(({ code }) => code === typed);
-      const has = ({ code, text }) => (isCode ? code === typed : typed.split(" ").every((word) => text.includes(word)));
-      for (const one of rows) one.row.hidden = !has(one);
-      for (const part of page.querySelectorAll(":is(section, table):has(tbody)")) {
-        part.hidden = !part.querySelector("tbody tr:not([hidden])");
-      }
-      const left = rows.filter(({ row }) => !row.hidden).length;
-      said.textContent = input.value.trim() ? WORDS.rows(left, rows.length) : "";
-      page.style.minHeight = typed ? "100vh" : ""; // the box stays where it is, however little is left
-      ways.hidden = left > 0;
-    }
-
-    input.addEventListener("input", () => {
-      const { top } = box.getBoundingClientRect();
-      filter();
-      scrollBy({ top: box.getBoundingClientRect().top - top, behavior: "instant" }); // the box stays where it is
-      const first = page.querySelector(":scope > section:not([hidden])");
-      const below = box.getBoundingClientRect().bottom;
-      if (first?.getBoundingClientRect().top < below) first.scrollIntoView({ behavior: "instant" }); // and what is left, below it
-    });
-    clear.addEventListener("click", () => {
-      input.value = "";
-      filter();
-      input.focus();
-    });
-    // A browser that comes back may bring what was typed; an address leads to a row, which must be there.
-    window.addEventListener("pageshow", filter);
-    window.addEventListener("hashchange", () => {
-      input.value = "";
-      filter();
-    });
-    filter();
-    page.querySelector(":scope > section").before(box);
-  }
-
-  const codes = document.querySelector("article section#every-code");
-  if (codes) filterCodes(codes);
 
   const questions = document.querySelector("article section#questions");
   if (questions?.querySelector(":scope > section details.rope-deeper")) filterQuestions(questions);

@@ -13,7 +13,7 @@ from sphinx.util import logging
 
 TAG = "deeper"
 _HEADING = re.compile(r"#{2,3} +\S")
-_OPENING = '<details class="rope-deeper"><summary><span class="rope-deeper-label">Deeper</span>\n'
+_OPENING = '<details class="rope-deeper"><summary><span class="rope-deeper-label">%s</span>\n'
 _BODY = '</summary>\n<div class="rope-deeper-body">\n'
 _CLOSING = "</div></details>\n"
 logger = logging.getLogger(__name__)
@@ -47,7 +47,8 @@ def marked(notebook: str) -> tuple[str, list[str]]:
 def fold(doctree: nodes.document) -> list[str]:
     """Put each marked section's title into the summary of a fold, and its contents into the fold.
 
-    The section keeps its anchor outside of the fold.
+    The section keeps its anchor outside of the fold. What stands over its title is its `label`,
+    where it has one.
 
     Returns:
         A sentence for each marked section that cannot be folded, as a page's title.
@@ -60,7 +61,8 @@ def fold(doctree: nodes.document) -> list[str]:
             wrong.append(f"a page's title must not be {TAG}, got {section[0].astext()!r}")
             continue
         at = section.first_child_matching_class(nodes.title)
-        for place, html in ((len(section), _CLOSING), (at + 1, _BODY), (at, _OPENING)):
+        opening = _OPENING % section.get("label", "Deeper")
+        for place, html in ((len(section), _CLOSING), (at + 1, _BODY), (at, opening)):
             section.insert(place, nodes.raw(text=html, format="html"))
     return wrong
 

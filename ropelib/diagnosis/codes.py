@@ -355,7 +355,7 @@ def markdown() -> str:
     for title, codes in grouped().items():
         severity = CODES[codes[0]].severity
         head = (severity, "usual cause", "mend" if severity == "wrong" else "so")
-        lines += ["", f"### {title}", "", _row(head), _row(("---",) * 3)]
+        lines += ["", f"## {title}", "", _row(head), _row(("---",) * 3)]
         for name in codes:
             code = CODES[name]
             lines.append(_row((f"`{name}` {code.sentence}", code.cause, code.fix)))

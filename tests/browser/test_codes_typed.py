@@ -28,17 +28,17 @@ def test_each_row_of_the_table_has_the_id_of_its_code():
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory):
-    museum = '<a href="practice/bugs.html#rooms">Bugs</a>'
-    words = f"# Two\n\n{museum}\n\n{{#softmax}}\n## First\n\n"
-    words += f"## Every code\n\nThey stay.\n\n{markdown()}\n"
-    return small_book.build(tmp_path_factory.mktemp("codes"), {"two.md": words})
+    museum = "[Bugs](../practice/bugs.md)"
+    words = f"# Every code\n\nThey stay. {museum}\n\n{markdown()}\n"
+    files = {"library/codes.md": words, "practice/bugs.md": "# Bugs\n"}
+    return small_book.build(tmp_path_factory.mktemp("codes"), files)
 
 
 @pytest.fixture(params=[WIDE, PHONE], ids=["wide", "phone"])
 def page(chromium, pages, request):
     viewport = {"width": request.param[0], "height": request.param[1]}
     context = chromium.new_context(viewport=viewport, offline=True)
-    page, log = open_page(context, (pages / "two.html").as_uri())
+    page, log = open_page(context, (pages / "library/codes.html").as_uri())
     yield page
     context.close()
     assert (log.outside(), log.failed, log.complaints) == ([], [], [])
@@ -50,7 +50,7 @@ def test_codes_are_filtered_by_what_is_typed(page):
     box = page.get_by_role("searchbox", name="Filter these codes")
     expect(rows).to_have_count(len(CODES))
     expect(said).to_have_text("")
-    headings = page.locator("#every-code h3").filter(visible=True)
+    headings = page.locator("#every-code h2").filter(visible=True)
     for typed in ("off-by-one", "Off by  one ", "counted from 1, OR taken"):
         box.fill(typed)
         expect(rows.locator("code").first).to_have_text("off-by-one")
@@ -65,7 +65,7 @@ def test_codes_are_filtered_by_what_is_typed(page):
     expect(rows).to_have_count(0)
     expect(said).to_have_text(f"0 of {len(CODES)} codes")
     expect(page.get_by_role("link", name="Find it by what you see")).to_have_attribute(
-        "href", "practice/bugs.html"
+        "href", "../practice/bugs.html"
     )
     assert accessibility_faults(page) == []
     clear = page.get_by_role("button", name="Clear the filter")
@@ -107,14 +107,15 @@ def test_the_box_stays_in_reach_and_what_is_left_begins_below_it(page):
 
 
 def test_a_heading_that_an_address_names_is_not_under_the_box(page):
-    heading = page.locator("#every-code h3").nth(3)
-    page.evaluate("(id) => { location.hash = id }", heading.evaluate("(h) => h.parentElement.id"))
+    heading = page.locator("#every-code h2").nth(3)
+    name = heading.evaluate("(h) => h.closest('section').id")
+    page.evaluate("(id) => { location.hash = id }", name)
     page.evaluate(FRAMES)
     expect(heading).to_be_in_viewport()
     bar = page.locator("#every-code > .rope-filter").bounding_box()
     page.wait_for_function(
         "([name, low]) => document.querySelector(name).getBoundingClientRect().top > low",
-        arg=[f"#{heading.evaluate('(h) => h.parentElement.id')} h3", bar["y"] + bar["height"]],
+        arg=[f"#{name} h2", bar["y"] + bar["height"]],
     )
 
 
@@ -126,6 +127,48 @@ def test_the_frame_of_the_row_that_an_address_names_is_whole(page):
     style, offset = page.locator("#codes-this").evaluate(drawn)
     assert (style, offset) in (("none", "0px"), ("solid", "-2px"))
     assert (style == "solid") == (page.viewport_size["width"] < 600)
+
+
+OPEN = "(folds) => folds.filter((fold) => fold.open).map((fold) => fold.parentElement.id)"
+
+
+def test_groups_are_folded_and_those_of_what_is_typed_are_open_until_it_is_gone(page):
+    folds = page.locator("#every-code details")
+    told = folds.locator("summary .rope-deeper-label").all_text_contents()
+    groups = grouped()
+    assert told == [f"{len(codes)} codes" for codes in groups.values()]
+    assert sum(map(len, groups.values())) == len(CODES)
+    page.get_by_role("button", name="Close all").click()
+    assert folds.evaluate_all(OPEN) == []
+    page.get_by_role("heading", name="Training").click()
+    assert folds.evaluate_all(OPEN) == ["training"]
+    box = page.get_by_role("searchbox", name="Filter these codes")
+    for typed, group in (("off-by-one", "positions"), ("call hangs", "it-cannot-be-measured")):
+        box.fill(typed)
+        shown = page.locator("#every-code > section:visible details").evaluate_all(OPEN)
+        assert shown == [group]
+    box.fill("")
+    assert folds.evaluate_all(OPEN) == ["training"]
+    code = next(code for codes in groups.values() for code in codes if code == "off-by-one")
+    page.evaluate("(id) => { location.hash = id }", address(code).partition("#")[2])
+    expect(page.get_by_text(CODES[code].cause)).to_be_in_viewport()
+    assert folds.evaluate_all(OPEN) == ["positions", "training"]
+
+
+MARKED = """() => [...CSS.highlights.get("rope-typed")].map(
+  ({ startContainer, startOffset, endOffset }) =>
+    startContainer.data.slice(startOffset, endOffset))"""
+
+
+def test_what_is_typed_is_marked_in_the_rows_that_are_left(page):
+    box = page.get_by_role("searchbox", name="Filter these codes")
+    box.fill("off_by-one")
+    assert page.evaluate(MARKED) == ["off-by-one"]
+    box.fill("Cache forgets")
+    marked = page.evaluate(MARKED)
+    assert {one.lower() for one in marked} == {"cache", "forgets"}
+    box.fill("")
+    assert page.evaluate(MARKED) == []
 
 
 def test_an_address_shows_its_row_whatever_was_typed(page):

@@ -424,7 +424,7 @@ def test_every_code_is_in_the_table_and_the_table_on_its_page():
     for code in CODES.values():
         assert code.sentence.endswith(".") and code.cause
         assert re.fullmatch(r"[A-Z].*\.", code.fix)
-    page = Path(__file__).parents[2] / "book/library/diagnosis.md"
+    page = Path(__file__).parents[2] / "book/library/codes.md"
     assert markdown() in page.read_text("utf-8")
 
 
@@ -433,7 +433,7 @@ def test_a_heading_has_bugs_or_notes_and_each_code_stands_under_one(monkeypatch)
     assert sorted(told) == sorted(CODES)
     for codes in grouped().values():
         assert len({CODES[code].severity for code in codes}) == 1
-    assert "\n\n### Positions\n\n| wrong |" in markdown()
+    assert "\n\n## Positions\n\n| wrong |" in markdown()
     # The command line calls these, and no others, "could not be checked".
     assert grouped()["It cannot be measured"] == list(UNMEASURED)
     assert all("gradient" in code or "training" in code for code in grouped()["Training"])

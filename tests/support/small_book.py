@@ -134,7 +134,7 @@ steps:
 
 {PARAGRAPH}
 """
-_TOC = {"format": "jb-book", "root": "index", "chapters": [{"file": "one"}, {"file": "two"}]}
+_TOC = {"format": "jb-book", "root": "index"}
 
 
 def build(folder: Path, pages: dict | None = None) -> Path:
@@ -142,7 +142,7 @@ def build(folder: Path, pages: dict | None = None) -> Path:
 
     Args:
         folder: where.
-        pages: other texts than the book's own, by file.
+        pages: other texts than the book's own, and more of them, by file.
 
     Raises:
         RuntimeError: the build warns; the message is the log.
@@ -160,7 +160,8 @@ def build(folder: Path, pages: dict | None = None) -> Path:
     # The book's own words, without the links to chapters, which are not here.
     glossary = (ROOT / "book/glossary.md").read_text("utf-8")
     glossary = re.sub(r"\[([^\]]+)\]\([^)]+\)", r"\1", glossary)
-    toc = {**_TOC, "chapters": [*_TOC["chapters"], {"file": "glossary"}]}
+    files = dict.fromkeys(["one", "two", "glossary", *(name.split(".")[0] for name in pages or {})])
+    toc = {**_TOC, "chapters": [{"file": name} for name in files if name != _TOC["root"]]}
     texts = {
         "index.md": _INDEX,
         "one.ipynb": nbformat.writes(_notebook()),
@@ -171,6 +172,7 @@ def build(folder: Path, pages: dict | None = None) -> Path:
         "_config.yml": yaml.safe_dump(config, allow_unicode=True),
     }
     for name, text in (texts | (pages or {})).items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text, encoding="utf-8")
     command = [
         Path(sys.executable).parent / "jupyter-book",

@@ -1,0 +1,108 @@
+// Filters the codes of a diagnosis by what is typed, on their page alone. The page is whole without it.
+// A classic deferred script; it defines no global.
+(() => {
+  "use strict";
+
+  const WORDS = {
+    codes: "Filter these codes",
+    rows: (count, of) => `${count} of ${of} codes`,
+    clear: "Clear the filter",
+    museum: "Find it by what you see",
+  };
+  const page = document.querySelector("article section#every-code");
+  const plain = (text) =>
+    text
+      .toLowerCase()
+      .replace(/[-_\s]+/g, " ")
+      .trim();
+
+  function node(tag, attributes, ...children) {
+    const made = document.createElement(tag);
+    for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+    made.append(...children);
+    return made;
+  }
+
+  const rows = [...page.querySelectorAll("tbody tr")].map((row) => ({
+    row,
+    code: plain(row.querySelector("code").textContent),
+    text: plain(row.textContent),
+  }));
+  const input = node("input", { type: "search", placeholder: WORDS.codes, "aria-label": WORDS.codes });
+  const said = node("p", { role: "status", class: "rope-found" });
+  // Where no code has it: back to all of them, or to the bugs by their symptoms.
+  const clear = node("button", { type: "button" }, WORDS.clear);
+  const museum = document.querySelector('a[href*="practice/bugs.html"]')?.getAttribute("href").split("#")[0];
+  const ways = node("div", {}, clear, museum ? node("a", { href: museum }, WORDS.museum) : "");
+  const box = node("div", { class: "rope-filter" }, input, said, ways);
+
+  const opened = new Set(); // folds that were opened to show what is left
+
+  function openWhatIsLeft(isTyped) {
+    for (const fold of page.querySelectorAll("details")) {
+      const isLeft = !fold.parentElement.hidden;
+      if (isTyped && isLeft && !fold.open) opened.add(fold);
+      if (isTyped ? opened.has(fold) : opened.delete(fold)) fold.open = isTyped && isLeft;
+    }
+  }
+
+  /** Each place of a row's text where one of the words stands. */
+  function* placesOf(row, words) {
+    const texts = document.createTreeWalker(row, NodeFilter.SHOW_TEXT);
+    for (let text = texts.nextNode(); text; text = texts.nextNode()) {
+      const read = text.data.toLowerCase().replace(/[-_]/g, " ");
+      for (const word of words) {
+        for (let at = read.indexOf(word); at >= 0; at = read.indexOf(word, at + 1)) {
+          yield { startContainer: text, startOffset: at, endContainer: text, endOffset: at + word.length };
+        }
+      }
+    }
+  }
+
+  function mark(words) {
+    const places = rows.filter(({ row }) => !row.hidden).flatMap(({ row }) => [...placesOf(row, words)]);
+    CSS.highlights?.set("rope-typed", new Highlight(...places.map((place) => new StaticRange(place))));
+  }
+
+  /** A row stays that is what is typed, or if none is, that has each word of it; - and _ are blanks. */
+  function filter() {
+    const typed = plain(input.value);
+    const words = typed.split(" ").filter(Boolean);
+    const isCode = rows.some(({ code }) => code === typed);
+    const has = ({ code, text }) => (isCode ? code === typed : words.every((word) => text.includes(word)));
+    for (const one of rows) one.row.hidden = !has(one);
+    for (const part of page.querySelectorAll(":is(section, table):has(tbody)")) {
+      part.hidden = !part.querySelector("tbody tr:not([hidden])");
+    }
+    const left = rows.filter(({ row }) => !row.hidden).length;
+    said.textContent = typed ? WORDS.rows(left, rows.length) : "";
+    page.style.minHeight = typed ? "150vh" : ""; // the box stays where it is, however little is left
+    ways.hidden = left > 0;
+    openWhatIsLeft(typed !== "");
+    mark(isCode ? [typed] : words);
+  }
+
+  input.addEventListener("input", () => {
+    const { top } = box.getBoundingClientRect();
+    filter();
+    scrollBy({ top: box.getBoundingClientRect().top - top, behavior: "instant" }); // the box stays where it is
+    const first = page.querySelector(":scope > section:not([hidden])")?.getBoundingClientRect().top;
+    const below = box.getBoundingClientRect().bottom;
+    if (first < below) scrollBy({ top: first - below, behavior: "instant" }); // and what is left, below it
+  });
+  clear.addEventListener("click", () => {
+    input.value = "";
+    filter();
+    input.focus();
+  });
+  // A browser that comes back may bring what was typed; an address leads to a row, which must be there.
+  window.addEventListener("pageshow", filter);
+  window.addEventListener("hashchange", () => {
+    const place = document.getElementById(location.hash.slice(1));
+    for (const fold of opened) if (fold.contains(place)) opened.delete(fold);
+    input.value = "";
+    filter();
+  });
+  filter();
+  page.querySelector(":scope > section").before(box);
+})();
