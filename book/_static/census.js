@@ -202,6 +202,36 @@
   let led = false; // away from the picture, by a part of it
   const lines = [...document.querySelectorAll(".page-toc a[href^='#']")]; // of the contents
 
+  // The parts of the picture, each with the types that are in it.
+  const figure = document.querySelector(".census-picture");
+  const parts = links.map((link) => {
+    const list = document.querySelector(link.hash).closest("section");
+    const isIn = ({ row, said }) => (link.dataset.said ? said.has(link.dataset.said) : list.contains(row));
+    return { link, types: facts.filter(isIn) };
+  });
+  let left = facts; // by what is typed
+
+  /** All bars answer: in each part, how many of these types are. */
+  function draw(types) {
+    const asked = new Set(types);
+    figure.toggleAttribute("data-asked", asked.size < facts.length);
+    return parts.map(({ link, types }) => {
+      const count = types.filter((one) => asked.has(one)).length;
+      link.style.setProperty("--part", count / types.length);
+      return { link, words: count === types.length ? count : `${count} of ${types.length}` };
+    });
+  }
+
+  function tell() {
+    for (const { link, words } of draw(left)) link.querySelector("strong")?.replaceChildren(words);
+  }
+
+  // Who points at a part sees its types in all bars, before they are asked for.
+  for (const { link, types } of parts) {
+    for (const comes of ["pointerenter", "focus"]) link.addEventListener(comes, () => draw(types));
+    for (const goes of ["pointerleave", "blur"]) link.addEventListener(goes, () => draw(left));
+  }
+
   /** Say how high the box is: what one is led to stands below it. */
   const measure = () => form.parentElement.style.setProperty("--census-form", `${form.offsetHeight}px`);
 
@@ -209,6 +239,8 @@
     const typed = input.value.trim();
     const { shown, type } = found(typed);
     for (const one of facts) one.row.hidden = !shown.has(one);
+    left = facts.filter((one) => shown.has(one));
+    tell();
     for (const group of groups) {
       const empty = !group.querySelector("tbody:not([hidden]), li:not([hidden])");
       group.hidden = empty;

@@ -93,6 +93,7 @@ def typed(chromium, lone):
     page, log = open_page(context, lone, settle=False)
 
     def typed(text):
+        page.mouse.move(0, 0)  # a part that is pointed at is shown in all bars
         page.get_by_label("Filter the census").fill(text)
         return page.evaluate(SHOWN), page.locator(".census-form [role=status]").inner_text()
 
@@ -251,6 +252,58 @@ def test_a_part_of_the_picture_shows_its_types(typed, part, which):
     assert typed.page.evaluate(SHOWN) == shown
     row = typed.page.locator("tbody").filter(visible=True).first.bounding_box()
     assert 56 < row["y"] and row["y"] + row["height"] < typed.page.viewport_size["height"]
+
+
+ANSWERS = """() => [...document.querySelectorAll(".census-bar li a[data-said]")].map((link) => {
+  const pieces = document.querySelectorAll(".census-pieces a");
+  const piece = [...pieces].find((one) => one.dataset.said === link.dataset.said);
+  return [link.dataset.said, link.querySelector("strong").innerText,
+    piece.style.getPropertyValue("--part")];
+})"""
+
+
+def answers(condition=lambda said: True):
+    """What each part says of the rotating types whose parts fulfil a condition, and its share."""
+    types = [said_of(kinds) for kinds in CENSUS["rotating"].values()]
+    told = []
+    for part, _ in PICTURE:
+        within = [said for said in types if part.said in said]
+        count = sum(map(condition, within))
+        words = str(count) if count == len(within) else f"{count} of {len(within)}"
+        told.append([part.said, words, pytest.approx(count / len(within))])
+    return told
+
+
+def read_answers(page):
+    return [[said, words, float(share)] for said, words, share in page.evaluate(ANSWERS)]
+
+
+def test_all_bars_answer_to_a_part_that_is_pressed_pointed_at_or_typed(typed):
+    page = typed.page
+    typed("")
+    assert read_answers(page) == answers()
+    page.locator(".census-pieces a[data-said=interleaved]").click()
+    asked = answers(lambda said: "interleaved" in said)
+    assert read_answers(page) == asked != answers()
+    page.locator(".census-pieces a[data-said=scaled]").hover()
+    shares = [share for _, _, share in answers(lambda said: "scaled" in said)]
+    assert [share for _, _, share in read_answers(page)] == shares
+    assert [words for _, words, _ in read_answers(page)] == [words for _, words, _ in asked]
+    page.mouse.move(0, 0)
+    assert read_answers(page) == asked
+    rotate = page.locator('.census-bar li a[href="#types-that-rotate"] strong')
+    stand = page.locator('.census-bar li a[href="#types-that-do-not-rotate"] strong')
+    assert re.fullmatch(r"\d+ of \d+", rotate.inner_text())
+    assert stand.inner_text().startswith("0 of ")
+    filled = "(piece) => getComputedStyle(piece).backgroundImage"
+    piece = page.locator(".census-pieces a[data-said=scaled]")
+    assert "linear-gradient" in piece.evaluate(filled)
+    shown = {*typed("llama")[0]} & {*CENSUS["rotating"]}
+    parts = [said for name in shown for said in said_of(CENSUS["rotating"][name])]
+    told = [int(words.split()[0]) for _, words, _ in read_answers(page)]
+    assert shown and told == [parts.count(part.said) for part, _ in PICTURE]
+    typed("")
+    assert read_answers(page) == answers() and piece.evaluate(filled) == "none"
 
 
 def test_under_the_box_stands_the_heading_of_the_list_alone(typed):
