@@ -482,6 +482,7 @@ def test_what_is_typed_is_said_again_in_short(typed, text):
 
 def test_what_rotates_has_one_color_in_all_bars_and_nothing_else_has(typed):
     """The other bars divide what rotates: they deal no colors anew."""
+    typed("")
     looks = """(nodes) => nodes.map((node) => {
       const { boxShadow, backgroundColor } = getComputedStyle(node);
       return [boxShadow.replace(/(?<=\\)).*/, ""), backgroundColor];
