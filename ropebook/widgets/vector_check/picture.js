@@ -89,6 +89,8 @@ function plane(words, { before, after, should, ...pair }, i, readable, x, y, rad
   const tip = at(after, FAR);
   const cut = readable && Math.hypot(...after) * unit > 1.01 * FAR * radius;
   const [ofAngle, ofLength] = decimals(pair);
+  const [long, lasting] = [pair.length, pair.lasting].map((one) => formatNumber(one, ofLength));
+  const due = pair.fits || long === lasting || Number.isNaN(pair.lasting) ? "" : `, not ${lasting}`;
   const title = fill(words.rows.pair, { pair: i });
   return [
     ...sealed(kind, x - 32, 9),
@@ -101,7 +103,7 @@ function plane(words, { before, after, should, ...pair }, i, readable, x, y, rad
     path("rope-vector-cut", cut ? across(origin, tip) : ""),
     number("turned", 0, pair.turned, formatAngle(pair.turned, ofAngle), "rope-vector-yours"),
     number("wanted", 1, pair.wanted, formatAngle(pair.wanted, ofAngle)),
-    number("length", 2, pair.length, pair.length < 1000 ? formatNumber(pair.length, ofLength) : "> 999"),
+    number("length", 2, pair.length, (pair.length < 1000 ? long : "> 999") + due),
   ];
 }
 

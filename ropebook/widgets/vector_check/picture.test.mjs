@@ -78,6 +78,17 @@ test("angles and lengths are reported, and those of no numbers are not", () => {
   assert.ok(Math.abs(numbers("wanted", false)[1] - 0.5) < 1e-9);
 });
 
+test("a length that is not kept is told beside the one that should be", () => {
+  const lengths = (y) =>
+    drawn(y)
+      .named("length")
+      .map(({ textContent }) => textContent);
+  const right = rightAt(X, 5, 1e4, "half");
+  assert.deepEqual(lengths(right), Array(4).fill("1.00"));
+  assert.deepEqual(lengths(right.map((value) => 2 * value)), Array(4).fill("2.00, not 1.00"));
+  assert.deepEqual(lengths(rightAt(X, 4, 1e4, "half")), Array(4).fill("1.00"));
+});
+
 test("nothing that is drawn is beyond measure, whatever came back", () => {
   for (const y of [Array(8).fill(0), Array(8).fill(1e300), Array(8).fill(5e-324)]) {
     const paths = drawn(y)
