@@ -217,7 +217,7 @@
     figure.toggleAttribute("data-asked", asked.size < facts.length);
     return parts.map(({ link, types }) => {
       const count = types.filter((one) => asked.has(one)).length;
-      link.style.setProperty("--part", count / types.length);
+      (link.querySelector("span") ?? link).style.setProperty("--part", count / types.length);
       return { link, words: count === types.length ? count : `${count} of ${types.length}` };
     });
   }

@@ -5,7 +5,7 @@
 
   const WORDS = {
     codes: "Filter these codes",
-    rows: (count, of) => `${count} of ${of} codes`,
+    rows: (count, of) => (count === of ? `${of} codes` : `${count} of ${of} codes`),
     clear: "Clear the filter",
     museum: "Find it by what you see",
   };
@@ -71,8 +71,10 @@
     const isCode = rows.some(({ code }) => code === typed);
     const has = ({ code, text }) => (isCode ? code === typed : words.every((word) => text.includes(word)));
     for (const one of rows) one.row.hidden = !has(one);
-    for (const part of page.querySelectorAll(":is(section, table):has(tbody)")) {
-      part.hidden = !part.querySelector("tbody tr:not([hidden])");
+    for (const part of page.querySelectorAll(":scope > section")) {
+      const counts = ["tr:not([hidden])", "tr"].map((kind) => part.querySelectorAll(`tbody ${kind}`).length);
+      part.hidden = counts[0] === 0;
+      part.querySelector(".rope-deeper-label").textContent = WORDS.rows(...counts);
     }
     const left = rows.filter(({ row }) => !row.hidden).length;
     said.textContent = typed ? WORDS.rows(left, rows.length) : "";

@@ -147,7 +147,11 @@ def test_groups_are_folded_and_those_of_what_is_typed_are_open_until_it_is_gone(
         box.fill(typed)
         shown = page.locator("#every-code > section:visible details").evaluate_all(OPEN)
         assert shown == [group]
+        label = page.locator("#every-code > section:visible .rope-deeper-label")
+        (of,) = (len(codes) for codes in groups.values() if typed.replace(" ", "-") in codes)
+        expect(label).to_have_text(f"1 of {of} codes")
     box.fill("")
+    assert folds.locator("summary .rope-deeper-label").all_text_contents() == told
     assert folds.evaluate_all(OPEN) == ["training"]
     code = next(code for codes in groups.values() for code in codes if code == "off-by-one")
     page.evaluate("(id) => { location.hash = id }", address(code).partition("#")[2])
