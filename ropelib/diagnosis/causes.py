@@ -175,7 +175,8 @@ def _pairs_disagree(m: Measured) -> Finding | None:
         "wrong",
         "The two dimensions of a pair turn by different angles.",
         evidence,
-        "cos and sin are arranged in another order than the pairs",
+        "cos and sin are arranged in another order than the pairs, or cut from tables of the "
+        "whole head",
     )
 
 

@@ -125,8 +125,8 @@ WRONG = {
     ),
     "angles-differ-within-pairs": (
         "The two dimensions of a pair turn by different angles.",
-        "cos and sin in another order than the pairs",
-        "Arrange cos and sin as the rotated copy is arranged.",
+        "cos and sin in another order than the pairs, or cut from tables of the whole head",
+        "Arrange cos and sin as the rotated copy is arranged, as wide as what turns.",
     ),
     "tables-half-width": (
         "One entry for each pair meets two: cos and sin, or x, are half as wide as the other.",

@@ -142,27 +142,32 @@ def _factors(
 def _mixed(of_q: Measured, of_k: Measured) -> Finding | None:
     """Each of the two must come out as it does beside any other."""
     changes = {"q": _change_beside_another(of_q), "k": _change_beside_another(of_k)}
-    mixed = {name: change for name, change in changes.items() if change > SAME}
+    mixed = {name: change for name, (change, _) in changes.items() if change > SAME}
     if not mixed:
         return None
-    made = " and ".join(f"{name} is made of {'k' if name == 'q' else 'q'}" for name in mixed)
+    shares = {name: "all" if changes[name][1] else "part" for name in mixed}
+    others = {"q": "k", "k": "q"}
+    made = " and ".join(f"{shares[name]} of {name} is made of {others[name]}" for name in mixed)
     return wrong(
         "q-and-k-mixed",
-        f"Part of {made}: beside another one it comes out otherwise.",
+        f"{made.capitalize()}: beside another one it comes out otherwise.",
         "a letter left as it was in a copied line, or memory that both are written to",
         **{f"change_of_{name}": change for name, change in mixed.items()},
     )
 
 
-def _change_beside_another(m: Measured) -> float:
-    """Return how far a result moves where the other of the two is multiplied by -2."""
+def _change_beside_another(m: Measured) -> tuple[float, bool]:
+    """Return how far a result moves where the other of the two is times -2, and if it follows."""
     try:
         together = "other_times" in signature_of(m.probe.rotate).parameters
         another = through(m.probe, lambda rotate: functools.partial(rotate, other_times=-2))
+        if not together:
+            return 0.0, False
         x = random(1, 3, 5, m.head_dim)
-        return gap(m.probe(x, range(5)), another(x, range(5))) if together else 0.0
+        y, changed = m.probe(x, range(5)), another(x, range(5))
+        return gap(y, changed), gap(-2 * y, changed) < SAME
     except (CallError, ValueError):  # refused, or a built-in function
-        return 0.0
+        return 0.0, False
 
 
 def _is_coarse_xpos(q: Measured, k: Measured) -> bool:

@@ -43,6 +43,20 @@ def test_scores_of_q_and_k_that_are_shifted_apart_are_not_said_to_be_right():
     assert "Scores of this rotation with itself are right" in alike
 
 
+def test_what_is_wholly_made_of_the_other_is_not_said_to_be_so_in_part():
+    def exchanged(q, k, ids):
+        return plain(k, ids), plain(q, ids)
+
+    def half_of_q(q, k, ids):
+        return torch.cat((q[..., :32], plain(k, ids)[..., 32:]), -1), plain(q, ids)
+
+    for rotate, share in ((exchanged, "All"), (half_of_q, "Part")):
+        (finding,) = diagnose(rotate).findings
+        assert finding.code == "q-and-k-mixed"
+        said = f"{share} of q is made of k and all of k is made of q: "
+        assert finding.sentence.startswith(said)
+
+
 def test_an_error_of_angles_is_harmless_only_where_float32_makes_as_large_a_one():
     every_second = PLAIN.where(torch.arange(32) % 2 == 0, 0)
     assert diagnose(lambda x, ids: plain(x, ids, every_second)).codes == (

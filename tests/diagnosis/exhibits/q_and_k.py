@@ -203,6 +203,11 @@ def _():
     }
 
 
+@exhibit("q and k exchanged", "q-and-k-mixed")
+def _():
+    return {"rotate": lambda q, k, position_ids: (plain(k, position_ids), plain(q, position_ids))}
+
+
 @exhibit("half of q made of k, by offset", "q-and-k-mixed")
 def _():
     def rotate(q, k, offset):
