@@ -9,7 +9,7 @@
     clear: "Clear the filter",
     museum: "Find it by what you see",
   };
-  const page = document.querySelector("article section#every-code");
+  const page = document.querySelector("article section#codes-of-the-diagnosis");
   const plain = (text) =>
     text
       .toLowerCase()

@@ -223,7 +223,7 @@ def _line(tag: str, line: str) -> str:
 
 def _code_word(code: str) -> str:
     """Return a code of the diagnosis, which the book links to its row (ropebook/site/codes.py)."""
-    return f'<a data-rope-page="library/codes#codes-{code}"><strong>{code}</strong></a>'
+    return f'<a data-rope-page="codes#codes-{code}"><strong>{code}</strong></a>'
 
 
 def _link(thread: str) -> str:

@@ -5,7 +5,7 @@ from docutils import nodes
 from ropebook.site.folds import TAG
 from ropelib.diagnosis.codes import CODES
 
-PAGE = "library/codes"
+PAGE = "codes"
 
 
 def address(code: str) -> str:
@@ -13,7 +13,7 @@ def address(code: str) -> str:
 
     Example:
         >>> address("off-by-one")
-        'library/codes#codes-off-by-one'
+        'codes#codes-off-by-one'
     """
     return f"{PAGE}#codes-{code}"
 
@@ -41,13 +41,13 @@ def setup(app) -> None:
     """Name the rows when the page is read, and bring what filters them."""
 
     def name(app, doctree):
-        if app.env.docname.endswith(PAGE):
+        if app.env.docname == f"book/{PAGE}":
             name_rows(doctree)
 
     app.connect("doctree-read", name)
 
     def bring(app, page, template, context, doctree):
-        if page.endswith(PAGE):
+        if page == f"book/{PAGE}":
             app.add_js_file("codes.js", defer="defer")
 
     app.connect("html-page-context", bring)

@@ -105,9 +105,9 @@ def test_the_built_page_links_every_station_but_its_own_and_those_that_are_not_b
 
 
 def test_what_names_a_place_of_a_page_is_linked_to_it():
-    named = '<a data-rope-page="library/codes#codes-off-by-one">off-by-one</a>'
-    found = linked("book/practice/bugs", named, {"book/library/codes"})
-    assert found == '<a href="to/book/library/codes.html#codes-off-by-one">off-by-one</a>'
+    named = '<a data-rope-page="codes#codes-off-by-one">off-by-one</a>'
+    found = linked("book/practice/bugs", named, {"book/codes"})
+    assert found == '<a href="to/book/codes.html#codes-off-by-one">off-by-one</a>'
 
 
 def test_in_a_notebook_there_is_nothing_to_follow():

@@ -28,9 +28,9 @@ def test_each_row_of_the_table_has_the_id_of_its_code():
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory):
-    museum = "[Bugs](../practice/bugs.md)"
-    words = f"# Every code\n\nThey stay. {museum}\n\n{markdown()}\n"
-    files = {"library/codes.md": words, "practice/bugs.md": "# Bugs\n"}
+    museum = "[Bugs](practice/bugs.md)"
+    words = f"# Codes of the diagnosis\n\nThey stay. {museum}\n\n{markdown()}\n"
+    files = {"book/codes.md": words, "book/practice/bugs.md": "# Bugs\n"}
     return small_book.build(tmp_path_factory.mktemp("codes"), files)
 
 
@@ -38,19 +38,19 @@ def pages(tmp_path_factory):
 def page(chromium, pages, request):
     viewport = {"width": request.param[0], "height": request.param[1]}
     context = chromium.new_context(viewport=viewport, offline=True)
-    page, log = open_page(context, (pages / "library/codes.html").as_uri())
+    page, log = open_page(context, (pages / "book/codes.html").as_uri())
     yield page
     context.close()
     assert (log.outside(), log.failed, log.complaints) == ([], [], [])
 
 
 def test_codes_are_filtered_by_what_is_typed(page):
-    rows = page.locator("#every-code tbody tr:visible")
+    rows = page.locator("#codes-of-the-diagnosis tbody tr:visible")
     said = page.locator(".rope-filter [role=status]")
     box = page.get_by_role("searchbox", name="Filter these codes")
     expect(rows).to_have_count(len(CODES))
     expect(said).to_have_text("")
-    headings = page.locator("#every-code h2").filter(visible=True)
+    headings = page.locator("#codes-of-the-diagnosis h2").filter(visible=True)
     for typed in ("off-by-one", "Off by  one ", "counted from 1, OR taken"):
         box.fill(typed)
         expect(rows.locator("code").first).to_have_text("off-by-one")
@@ -59,13 +59,13 @@ def test_codes_are_filtered_by_what_is_typed(page):
         expect(headings).to_have_text([re.compile("^Positions")])
     notes = [code for code, one in CODES.items() if one.severity == "note"]
     box.fill(f"{notes[0]} {CODES[notes[0]].cause}")
-    expect(page.locator("#every-code table:visible")).to_have_count(1)
+    expect(page.locator("#codes-of-the-diagnosis table:visible")).to_have_count(1)
     assert accessibility_faults(page) == []
     box.fill("zweihundert")
     expect(rows).to_have_count(0)
     expect(said).to_have_text(f"0 of {len(CODES)} codes")
     expect(page.get_by_role("link", name="Find it by what you see")).to_have_attribute(
-        "href", "../practice/bugs.html"
+        "href", "practice/bugs.html"
     )
     assert accessibility_faults(page) == []
     clear = page.get_by_role("button", name="Clear the filter")
@@ -86,8 +86,8 @@ def test_the_box_stays_where_it_is_however_little_is_left(page):
 
 def test_the_box_stays_in_reach_and_what_is_left_begins_below_it(page):
     box = page.get_by_role("searchbox", name="Filter these codes")
-    bar = page.locator("#every-code > .rope-filter")
-    rows = page.locator("#every-code tbody tr:visible")
+    bar = page.locator("#codes-of-the-diagnosis > .rope-filter")
+    rows = page.locator("#codes-of-the-diagnosis tbody tr:visible")
     for typed in ("off-by-one", "cache", "zweihundert"):
         box.fill("")
         rows.nth(90).evaluate(
@@ -107,12 +107,12 @@ def test_the_box_stays_in_reach_and_what_is_left_begins_below_it(page):
 
 
 def test_a_heading_that_an_address_names_is_not_under_the_box(page):
-    heading = page.locator("#every-code h2").nth(3)
+    heading = page.locator("#codes-of-the-diagnosis h2").nth(3)
     name = heading.evaluate("(h) => h.closest('section').id")
     page.evaluate("(id) => { location.hash = id }", name)
     page.evaluate(FRAMES)
     expect(heading).to_be_in_viewport()
-    bar = page.locator("#every-code > .rope-filter").bounding_box()
+    bar = page.locator("#codes-of-the-diagnosis > .rope-filter").bounding_box()
     page.wait_for_function(
         "([name, low]) => document.querySelector(name).getBoundingClientRect().top > low",
         arg=[f"#{name} h2", bar["y"] + bar["height"]],
@@ -121,7 +121,9 @@ def test_a_heading_that_an_address_names_is_not_under_the_box(page):
 
 def test_the_frame_of_the_row_that_an_address_names_is_whole(page):
     """The box around the table clips what stands out of it."""
-    page.evaluate("document.querySelectorAll('#every-code tbody tr')[40].id = 'codes-this'")
+    page.evaluate(
+        "document.querySelectorAll('#codes-of-the-diagnosis tbody tr')[40].id = 'codes-this'"
+    )
     page.evaluate("location.hash = 'codes-this'")
     drawn = "(row) => [getComputedStyle(row).outlineStyle, getComputedStyle(row).outlineOffset]"
     style, offset = page.locator("#codes-this").evaluate(drawn)
@@ -133,7 +135,7 @@ OPEN = "(folds) => folds.filter((fold) => fold.open).map((fold) => fold.parentEl
 
 
 def test_groups_are_folded_and_those_of_what_is_typed_are_open_until_it_is_gone(page):
-    folds = page.locator("#every-code details")
+    folds = page.locator("#codes-of-the-diagnosis details")
     told = folds.locator("summary .rope-deeper-label").all_text_contents()
     groups = grouped()
     assert told == [f"{len(codes)} codes" for codes in groups.values()]
@@ -145,9 +147,9 @@ def test_groups_are_folded_and_those_of_what_is_typed_are_open_until_it_is_gone(
     box = page.get_by_role("searchbox", name="Filter these codes")
     for typed, group in (("off-by-one", "positions"), ("call hangs", "it-cannot-be-measured")):
         box.fill(typed)
-        shown = page.locator("#every-code > section:visible details").evaluate_all(OPEN)
+        shown = page.locator("#codes-of-the-diagnosis > section:visible details").evaluate_all(OPEN)
         assert shown == [group]
-        label = page.locator("#every-code > section:visible .rope-deeper-label")
+        label = page.locator("#codes-of-the-diagnosis > section:visible .rope-deeper-label")
         (of,) = (len(codes) for codes in groups.values() if typed.replace(" ", "-") in codes)
         expect(label).to_have_text(f"1 of {of} codes")
     box.fill("")
@@ -176,14 +178,16 @@ def test_what_is_typed_is_marked_in_the_rows_that_are_left(page):
 
 
 def test_an_address_shows_its_row_whatever_was_typed(page):
-    page.evaluate("document.querySelectorAll('#every-code tbody tr')[40].id = 'codes-this'")
+    page.evaluate(
+        "document.querySelectorAll('#codes-of-the-diagnosis tbody tr')[40].id = 'codes-this'"
+    )
     page.get_by_role("searchbox", name="Filter these codes").fill("zweihundert")
     page.evaluate("location.hash = 'codes-this'")
     row = page.locator("#codes-this")
     expect(row).to_be_visible()
     page.evaluate(FRAMES)
     expect(row).to_be_in_viewport()
-    expect(page.locator("#every-code tbody tr:visible")).to_have_count(len(CODES))
+    expect(page.locator("#codes-of-the-diagnosis tbody tr:visible")).to_have_count(len(CODES))
 
 
 def test_what_a_browser_brings_back_into_the_box_is_applied(page):
@@ -193,4 +197,4 @@ def test_what_a_browser_brings_back_into_the_box_is_applied(page):
           dispatchEvent(new PageTransitionEvent("pageshow"));
         }"""
     )
-    expect(page.locator("#every-code tbody tr:visible")).to_have_count(1)
+    expect(page.locator("#codes-of-the-diagnosis tbody tr:visible")).to_have_count(1)

@@ -424,7 +424,7 @@ def test_every_code_is_in_the_table_and_the_table_on_its_page():
     for code in CODES.values():
         assert code.sentence.endswith(".") and code.cause
         assert re.fullmatch(r"[A-Z].*\.", code.fix)
-    page = Path(__file__).parents[2] / "book/library/codes.md"
+    page = Path(__file__).parents[2] / "book/codes.md"
     assert markdown() in page.read_text("utf-8")
 
 

@@ -134,7 +134,7 @@ export function quoted(found) {
 
 // Where the book tells of a code: the page of the diagnosis, found by any link that leads there.
 function linkOf(code) {
-  const page = document.querySelector('a[href*="library/codes.html"]')?.getAttribute("href").split("#")[0];
+  const page = document.querySelector('a[href*="codes.html"]')?.getAttribute("href").split("#")[0];
   return page === undefined ? code : html("a", { href: `${page}#codes-${code}` }, code);
 }
 
