@@ -362,7 +362,7 @@ def _report(m: Measured, expectation: Expectation) -> Report:
     if finding and finding.code == "position-0-lost":
         m = m.without_position_0()
     told = {"attention_factor": _snap(float(m.scale.mean()))} if m.keeps_lengths else {}
-    if m.is_proportional:
+    if m.is_proportional and not (finding and finding.code == "positions-bent"):
         told |= {"base": m.fit.base, "factor": m.fit.factor, "inv_freq": m.inv_freq}
         told |= {"direction": m.direction, "profile": _profile(m)}
     return Report(

@@ -136,7 +136,8 @@ CROWDED = {
     "positions-bent": (
         "Angles follow a function of the position, and not the position.",
         "log(1 + p), p // 2, p / seq_len or the like before the product with inv_freq",
-        "Multiply inv_freq by the position itself; linear scaling divides, and rounds nothing.",
+        "Multiply inv_freq by the position itself; linear scaling divides by one number, and "
+        "rounds nothing.",
     ),
     "positions-reversed": (
         "Positions are counted back from the end.",

@@ -45,6 +45,8 @@ def test_numbers_that_no_rotation_has_are_not_told():
     assert (bent.layout, bent.rotary_dim, bent.attention_factor) == ("half", 64, 1)
     assert bent.inv_freq is bent.base is bent.factor is bent.direction is bent.profile is None
     assert "inv_freq          not measured" in str(bent)
+    divided = report_on("divided by the tokens of the call")  # which would be that of one call
+    assert divided.inv_freq is divided.base is divided.factor is divided.direction is None
     decayed = report_on("a decay over positions")
     assert decayed.attention_factor is None and decayed.base == pytest.approx(10_000, rel=1e-3)
     assert report_on("table clamped at 2048").base == pytest.approx(10_000)
