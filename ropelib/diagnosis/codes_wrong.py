@@ -186,8 +186,8 @@ WRONG = {
     ),
     "frequencies-multiplied": (
         "All frequencies are multiplied by one factor above 1.",
-        "positions doubled, vectors rotated twice, or linear scaling multiplied",
-        "Rotate once, at the true position; linear scaling divides.",
+        "positions doubled, vectors rotated twice, linear scaling multiplied, or angles in degrees",
+        "Rotate once, at the true position, by radians; linear scaling divides.",
     ),
     "exponents-from-one": (
         "Pairs are counted from 1: each turns as the next should.",

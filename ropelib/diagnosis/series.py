@@ -141,13 +141,17 @@ def multiplied(m: Measured) -> Finding | None:
         f" The first is taken for {first:.6g} rad/token, as the slower ones go on: seen alone, "
         f"modulo a turn, it is {math.remainder(first, math.tau):.6g}."
     )
+    times = 1 / fit.factor
+    in_degrees = abs(math.radians(times) - 1) < 1e-4
     return wrong(
         "frequencies-multiplied",
-        f"All frequencies are multiplied by {1 / fit.factor:.6g}, and scaling for longer texts "
+        f"All frequencies are multiplied by {times:.6g}, and scaling for longer texts "
         f"divides them.{beyond if first > math.pi else ''}",
-        "positions that are doubled, vectors that are rotated twice, or linear scaling multiplied "
-        "where it divides",
-        multiplied_by=1 / fit.factor,
+        "angles in degrees: cos and sin take radians"
+        if in_degrees
+        else "positions that are doubled, vectors that are rotated twice, or linear scaling "
+        "multiplied where it divides",
+        multiplied_by=times,
     )
 
 

@@ -59,6 +59,8 @@ def test_a_cause_names_the_number_that_is_rounded():
         "frequencies in the dtype of x": "inv_freq cast to the dtype of x, bfloat16",
         "angles in float16": "the product of position_ids and inv_freq in float16, ",
         "angles in the dtype of x": "the product of position_ids and inv_freq in bfloat16, ",
+        "degrees made of radians": "angles in degrees",
+        "positions doubled": "positions that are doubled, ",
     }.items():
         assert report_on(name).findings[0].cause.startswith(cause)
 
