@@ -253,12 +253,17 @@ def _scaled(m: Measured) -> Finding | None:
         )
     roots = {f"1 / sqrt({n})": n**-0.5 for n in (m.head_dim, 2 * m.num_pairs) if n > 2}
     roots |= {f"{n} ** -0.25": n**-0.25 for n in (m.head_dim,) if n != 4}
+    grown = {f"sqrt({n})": n**0.5 for n in (m.head_dim, 2 * m.num_pairs)}
+    grown |= {f"{n} ** 0.25": n**0.25 for n in (m.head_dim,)} | {f"{m.head_dim}": m.head_dim}
+    roots |= {name: root for name, root in grown.items() if root > 2.5}  # YaRN has 0.1 ln(s) + 1
     for name, root in roots.items():
         if abs(scale / root - 1) < 1e-4 + m.noise:
+            length = "shortened to {} of" if root < 1 else "lengthened to {} times"
             return wrong(
                 "norm-not-kept",
-                f"Every vector is shortened to {name} of its length, which no attention factor is.",
-                "the 1 / sqrt(head_dim) of the scores, or a normalization, moved into the rotation",
+                f"Every vector is {length.format(name)} its length, which no attention factor is.",
+                "the 1 / sqrt(head_dim) of the scores, a normalization, or the sqrt(d) of "
+                "embeddings, moved into the rotation",
                 scale=scale,
             )
     rest = [float(m.near.matrices[0, r, r]) for r in m.resting if r not in m.still]

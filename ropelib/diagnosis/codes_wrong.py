@@ -175,8 +175,8 @@ WRONG = {
         "Compute all of inv_freq after to_empty().",
     ),
     "base-beyond-sense": (
-        "The base is above 1e15, or hardly above 1.",
-        "exponents without their denominator, or an integer division in them",
+        "The base is above 1e15, hardly above 1, or e.",
+        "exponents without their denominator, an integer division in them, exp without log(base)",
         "Write base ** -(2 * i / d), with the division inside and of floats.",
     ),
     "angles-in-degrees": (

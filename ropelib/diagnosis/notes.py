@@ -151,9 +151,10 @@ def _frequencies(m: Measured) -> Finding | None:
 def _factor(m: Measured) -> Finding | None:
     scale = float(m.scale.mean())
     if abs(scale - 1) > 1e-5 + m.noise:
+        as_yarn = ", as YaRN does" if 1 < scale < 2 else ""
         return note(
             "attention-factor",
-            f"cos and sin are multiplied by {scale:.6g}, as YaRN does: scores by {scale**2:.6g}."
+            f"cos and sin are multiplied by {scale:.6g}{as_yarn}: scores by {scale**2:.6g}."
             if abs(scale**2 - 0.5) > 1e-4
             else "cos and sin are multiplied by 1 / sqrt(2): a factor, or a mean for a sum.",
             attention_factor=scale,

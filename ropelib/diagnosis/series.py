@@ -83,6 +83,14 @@ def beyond_sense(m: Measured) -> Finding | None:
             "exponents that are all zero, as an integer division 2i // d makes them",
             base=fit.base,
         )
+    if abs(fit.base / math.e - 1) < 1e-4 + m.noise and abs(fit.factor - 1) < 1e-4:
+        return wrong(
+            "base-beyond-sense",
+            f"The base is {fit.base:.6g}, which is e: even the slowest pair turns by "
+            f"{float(m.turning.min()):.3g} rad/token.",
+            "exp(-2i / d), without the logarithm of the base: exp(-2i / d * log(base))",
+            base=fit.base,
+        )
     return None
 
 

@@ -37,6 +37,11 @@ def _():
     return turning_by(10_000**-PAIRS)
 
 
+@exhibit("exp without the logarithm of the base", "base-beyond-sense", layout="half", base=math.e)
+def _():
+    return turning_by((-PAIRS / DIM).exp())
+
+
 @exhibit("an integer division in the exponent", "base-beyond-sense", layout="half", base=1)
 def _():
     return turning_by(10_000 ** -(PAIRS // DIM))

@@ -224,6 +224,16 @@ def _():
     return {"rotate": lambda x, ids: plain(x, ids, factor=DIM**-0.25)}
 
 
+@exhibit("multiplied by sqrt(head_dim)", "norm-not-kept", layout="half")
+def _():
+    return {"rotate": lambda x, ids: plain(x, ids) * x.shape[-1] ** 0.5}
+
+
+@exhibit("multiplied by 8, as expected", notes=("attention-factor",), layout="half")
+def _():
+    return {"rotate": lambda x, ids: plain(x, ids) * DIM**0.5, "attention_factor": DIM**0.5}
+
+
 @exhibit("divided by sqrt(rotary_dim)", "norm-not-kept", layout="half", base=10_000)
 def _():
     return {"rotate": lambda x, ids: plain(x, ids, inv_freq(16), factor=1 / 4)}
