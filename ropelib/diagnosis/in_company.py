@@ -14,13 +14,16 @@ from ropelib.diagnosis.tensors import random, wrap
 _OFF = 0.02  # rad, as at far positions
 _TURNED = 0.3  # rad, by which two lengths are told apart
 _ALIKE = 0.02  # of a position: what float32 leaves of far ones
+_STARTS = (5, 12)  # of calls: with a table of 32 rows, twice as far is within it
 
 
 def read_in_company(m: Measured) -> Finding | None:
     """The same position in a short call and in a long one, where all pairs agree on the change."""
     if m.obeys != "all" or not m.partner or m.noise > 1e-4:
         return None
-    return _divided(m) or _held_to_the_end(m) or of_its_axis(m, read_in_company)
+    rules = (_divided, _offset_counted, _held_to_the_end)
+    found = next(filter(None, (rule(m) for rule in rules)), None)
+    return found or of_its_axis(m, read_in_company)
 
 
 def _divided(m: Measured) -> Finding | None:
@@ -63,9 +66,36 @@ def _numbers(m: Measured, ids: tuple[Tensor, ...]) -> Iterator[tuple[str, str, l
     yield "the largest position", up_to, ends
 
 
+def _offset_counted(m: Measured) -> Finding | None:
+    """Tokens of a later call that stand further on by its offset, once more or several times."""
+    if not getattr(m.probe.rotate, "runs_only", False):
+        return None
+    speeds = speeds_of(short := _of_the_short_call(m), torch.arange(len(short)))
+    x, tokens, times = random(1, 1, 1, m.head_dim), torch.arange(3), set()
+    for start in _STARTS:
+        rotated = m.probe(x.expand(-1, -1, len(tokens), -1), tokens + start)
+        read = [shift_of(each, speeds) for each in _angles(m, rotated)] if speeds.any() else [None]
+        if None in read or not _alike(torch.tensor(read) - read[0], tokens):
+            return None
+        times.add(round(read[0] / start, 2))
+    if len(times) > 1 or max(times) <= 1:
+        return None
+    return wrong(
+        "positions-shifted",
+        f"In a call that begins at position {start} the first token is turned as position "
+        f"{read[0]:.6g} should be, and so on: the offset counts {times.pop():g} times.",
+        "an offset added to positions that have it already",
+    )
+
+
 def _of_the_short_call(m: Measured) -> Tensor:
     """Return the angle of each pair at each position of `fresh`."""
-    x, rotated = random(1, 1, 1, m.head_dim)[0, 0].double(), m.fresh[0, 0].double()
+    return _angles(m, m.fresh)
+
+
+def _angles(m: Measured, rotated: Tensor) -> Tensor:
+    """Return by what each pair of the first row and head is turned, of one vector at each token."""
+    x, rotated = random(1, 1, 1, m.head_dim)[0, 0].double(), rotated[0, 0].double()
     if m.permutation is not None:
         rotated = rotated[:, m.permutation]
     one, other = m.dims[: m.num_pairs], m.dims[m.num_pairs :]

@@ -191,6 +191,11 @@ def from_rounded(dtype):
     return {"rotate": rotate}
 
 
+@exhibit("an offset that is added twice", "positions-shifted", layout="half")
+def _():
+    return {"rotate": lambda x, offset: plain(x, torch.arange(x.shape[2]) + 2 * offset)}
+
+
 @exhibit("an offset in bfloat16 (keras-hub 1544)", "positions-in-bfloat16", base=10_000)
 def _():
     return from_rounded(torch.bfloat16)
