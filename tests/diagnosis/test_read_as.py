@@ -28,7 +28,7 @@ def test_what_positions_are_read_as_is_told():
         "a window of 1024 that slides": "all positions below 7168 are turned like position 7168.",
         "a window of 64 that slides": "all positions below 8128 are turned like position 8128.",
         "counted within a window": "are counted from 8092, and those before it are not turned.",
-        "an offset that is added twice": "as position 24 should be, and so on: the offset counts 2 ",
+        "an offset that is added twice": "as position 24 should be, and so on: the offset ",
         "frames divided by their number": "Of pairs of axis 0: Positions are divided by ",
         "columns clamped at 63": "Of pairs of axis 2: All positions from 64 on are turned like ",
         "rows in bfloat16": "Of pairs of axis 1: Positions are rounded to 8 significant bits",
