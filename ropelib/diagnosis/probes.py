@@ -20,7 +20,8 @@ from ropelib.diagnosis.threads import threads_for
 Rotate = Callable[[Tensor, Tensor], Tensor]
 _FRESH = 29  # a number of tokens that nobody else asks for
 _HINTS = {  # what makes a tensor of what came back
-    "tuple": "; see from_tables and from_module",
+    "tuple": "; of cos and sin, from_tables(apply_rotary_pos_emb, tables) makes rotations, "
+    "and from_module of q and k",
     "ndarray": "; wrap it: lambda x, p: torch.from_numpy(yours(x.numpy(), p.numpy()))",
     "None": "; end it with return x, or wrap it: lambda x, p: (yours(x, p), x)[1]",
 }

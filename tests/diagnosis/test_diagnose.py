@@ -36,7 +36,7 @@ from ropelib.diagnosis.paths import every_position
             TypeError,
             "got ndarray .*; wrap it: lambda .* torch.from_numpy",
         ),
-        (lambda x, ids: (x, x), TypeError, "got tuple .*; see from_tables and from_module"),
+        (lambda x, ids: (x, x), TypeError, "got tuple .*; of cos and sin, from_tables"),
     ],
 )
 def test_what_cannot_be_measured_is_refused(rotate, error, message):
