@@ -109,7 +109,7 @@ COMPARED = {
         "Set rotary_dim from the configuration, once, and leave NoPE layers alone.",
     ),
     "factor-not-as-expected": (
-        "All frequencies, or those of an axis, are off by one factor.",
+        "All frequencies, or those of an axis or of slow pairs, are off by one factor.",
         "linear scaling left out, applied twice, or multiplied; an axis in other steps",
         "Divide frequencies by the factor, once; scale positions of an axis as the model does.",
     ),

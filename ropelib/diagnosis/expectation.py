@@ -325,6 +325,13 @@ class Expectation:
                 else "beta_fast and beta_slow exchanged or defaults, truncate ignored (gpt-oss), "
                 "or another original_max_position_embeddings",
             )
+        if (m.fit.jump or 1) > 1.01:
+            return wrong(
+                "factor-not-as-expected",
+                f"Slow pairs are divided by {m.fit.jump:.6g}, expected {fit.jump:.6g}.",
+                "the factor of another model, or of another length, in rope_scaling",
+                ratio=fit.jump / m.fit.jump,
+            )
         return None
 
     def _of_factor(self, m: Measured) -> Finding | None:

@@ -166,6 +166,14 @@ LLAMA_3, _ = llama3(
 )
 
 
+@exhibit("Llama 3's blend by the factor of another model", "factor-not-as-expected")
+def _():
+    other, _ = llama3(
+        DIM, 1e4, factor=32.0, low_freq_factor=1.0, high_freq_factor=4.0, original_max_seq_len=2048
+    )
+    return {"rotate": lambda x, ids: plain(x, ids, other), "inv_freq": LLAMA_3}
+
+
 @exhibit("smooth for 1 - smooth in Llama 3's blend", "blend-not-as-expected")
 def _():
     turns = 2048 * PLAIN / (2 * torch.pi)
