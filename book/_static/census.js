@@ -226,9 +226,10 @@
     for (const { link, words } of draw(left)) link.querySelector("strong")?.replaceChildren(words);
   }
 
-  // Who points at a part sees its types in all bars, before they are asked for.
+  // Who points at a part sees its types in all bars, where no others are asked for.
   for (const { link, types } of parts) {
-    for (const comes of ["pointerenter", "focus"]) link.addEventListener(comes, () => draw(types));
+    const show = () => draw(left.length === facts.length ? types : left);
+    for (const comes of ["pointerenter", "focus"]) link.addEventListener(comes, show);
     for (const goes of ["pointerleave", "blur"]) link.addEventListener(goes, () => draw(left));
   }
 
