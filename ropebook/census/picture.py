@@ -126,12 +126,12 @@ def picture(census: dict[str, Any]) -> str:
     usual = sum(said_of(kinds) == first for kinds in types)
     return (
         '<figure class="census-picture" id="census-picture">'
-        f"<p>Press a part to go to its list.</p>{bars[0]}"
+        f"<p>Most model types do not rotate. Press a part to go to its list.</p>{bars[0]}"
         f"<p>The {len(types)} that rotate, {asked} of them where a key asks for it. Press a "
         "part to see its types, in every bar and in the list; again for all.</p>"
         f"{''.join(bars[1:])}"
-        "<figcaption>Most model types do not rotate. Of those that do, more than half are in the "
-        f"first part of each bar, and {usual} in all five: halves of the whole head, by base "
+        "<figcaption>Of those that rotate, more than half are in the first part of each bar, and "
+        f"{usual} in all five: halves of the whole head, by base "
         "10,000, unscaled, in every layer. Bars count types, by their default configuration."
         "</figcaption></figure>"
     )
