@@ -43,7 +43,7 @@ from ropelib.diagnosis.probes import (
     takes_the_part,
     with_width,
 )
-from ropelib.diagnosis.refusals import or_otherwise
+from ropelib.diagnosis.refusals import or_otherwise, or_too_few_rows
 from ropelib.diagnosis.report import Finding, Report, note
 from ropelib.diagnosis.several_axes import number_of_axes, text_of
 from ropelib.diagnosis.steps import q_in_steps
@@ -247,8 +247,10 @@ def diagnose(
         report = Report(probes[0].head_dim, findings=(finding_of(error),))
         if count or isinstance(error, Exit):
             return report
-        by_axes = or_by_axes(report, probes[0])
-        return or_otherwise(report, probes[0], rotate) if by_axes is report else by_axes
+        for hinted in (or_too_few_rows, or_by_axes, partial(or_otherwise, rotate=rotate)):
+            if (other := hinted(report, probes[0])) is not report:
+                return other
+        return report
 
 
 def _own_width(rotation: object) -> int:

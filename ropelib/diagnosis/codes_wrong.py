@@ -7,9 +7,9 @@ WRONG = {
     # Nothing that can be measured
     "call-raises": (
         "An ordinary call raises.",
-        "an argument of another kind or shape than it is written for",
-        "Adapt it: seq_first, from_tables, from_module, from_offset, from_counting, or a lambda of "
-        "(x, position_ids).",
+        "an argument of another kind or shape than it is written for, or a table that ends before",
+        "Give a table a row for each position. Adapt another form: seq_first, from_tables, "
+        "from_module, from_offset, from_counting, or a lambda of (x, position_ids).",
     ),
     "call-hangs": (
         "A call does not come back.",

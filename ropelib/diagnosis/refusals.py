@@ -1,5 +1,6 @@
 """What is said of calls that raise, or return another shape."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import torch
@@ -7,7 +8,8 @@ from torch import Tensor
 
 from ropelib.diagnosis.adapters import seq_first
 from ropelib.diagnosis.forms import adapted
-from ropelib.diagnosis.measured import Measured
+from ropelib.diagnosis.guards import Exit
+from ropelib.diagnosis.measured import FEWEST, Measured
 from ropelib.diagnosis.probes import CallError, Probe, turns
 from ropelib.diagnosis.report import Finding, Report, note
 from ropelib.diagnosis.tensors import random
@@ -38,6 +40,37 @@ def or_otherwise(report: Report, probe: Probe, rotate: object) -> Report:
             found = replace(found, sentence=f"{found.sentence.rstrip('.')}. {hint}")
             return replace(report, findings=(found,))
     return report
+
+
+def or_too_few_rows(report: Report, probe: Probe) -> Report:
+    """Say of what raises that it takes positions up to a number, its own or that of the tokens."""
+
+    def taken(ids: Sequence[int]) -> bool:
+        try:  # more heads than rows, which may be as many as heads
+            probe(random(1, FEWEST, len(ids), probe.head_dim), ids)
+        except (TypeError, ValueError, Exit):
+            return False
+        return True
+
+    (found,) = report.findings
+    rows = next((n for n in range(FEWEST) if not taken([n])), 0)
+    if all(taken(range(n)) and not taken(range(1, n + 1)) for n in (1, 5, 23)):
+        hint = (
+            "It takes position_ids 0 to 4 in a call of 5 tokens and not 1 to 5, and so at other "
+            "lengths, as a table does that is made as long as the call: a step of decoding, whose "
+            "one token is not at 0, is refused."
+        )
+        cause = "a table of x.shape[-2] rows, where position_ids.max() + 1 are needed"
+    elif rows > 1 and taken([rows - 1] * 23):
+        hint = (
+            f"It takes positions 0 to {rows - 1} and not {rows}, however many tokens a call has, "
+            f"as a table of {rows} rows does: {FEWEST} are needed here."
+        )
+        cause = f"a table of fewer than {FEWEST} positions, or a check of their range"
+    else:
+        return report
+    found = replace(found, sentence=f"{found.sentence.rstrip('.')}. {hint}", cause=cause)
+    return replace(report, findings=(found,))
 
 
 def refused(m: Measured, what: str, error: CallError, kind: str = CROWDED) -> None:

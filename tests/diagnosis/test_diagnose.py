@@ -125,7 +125,8 @@ def test_a_short_table_is_measured_as_far_as_it_goes():
         assert set(report.codes) == {"table-ends", "few-positions"}
         assert f"Positions 0 to {length - 1} alone were tried" in str(report)
     (finding,) = diagnose(of_length(11)).findings
-    assert finding.code == "call-raises" and finding.sentence.endswith(": a table of 11")
+    assert finding.code == "call-raises" and ": a table of 11. It takes" in finding.sentence
+    assert "takes positions 0 to 10 and not 11" in finding.sentence
     assert "fewer than 12 positions" in finding.cause
 
 

@@ -110,6 +110,29 @@ def test_a_table_that_is_handed_positions_is_named():
     assert "hand over lambda x, position_ids: yours(x, emb[position_ids])" in finding.sentence
 
 
+def rows_of_the_call(x, position_ids):
+    table = plain(torch.ones(1, 1, x.shape[2], 64), torch.arange(x.shape[2]))[0, 0]
+    return x * table[position_ids]
+
+
+def rows_of_the_call_by_offset(x, offset=0):
+    table = torch.arange(x.shape[2])[:, None] * inv_freq(64).float()
+    return pairs_turned(x, table[offset : offset + x.shape[2]])
+
+
+@pytest.mark.parametrize("rotate", [rows_of_the_call, rows_of_the_call_by_offset])
+def test_a_table_as_long_as_the_call_is_told_as_such(rotate):
+    (finding,) = diagnose(rotate).findings
+    assert finding.code == "call-raises" and "as long as the call" in finding.sentence
+    assert "0 to 4 in a call of 5 tokens and not 1 to 5" in finding.sentence
+    assert "axes" not in finding.sentence and "position_ids.max() + 1" in finding.cause
+
+
+def test_a_table_as_long_as_the_heads_is_not_taken_for_a_short_one():
+    (finding,) = diagnose(lambda x, ids: plain(x, torch.arange(x.shape[1])[ids])).findings
+    assert finding.code == "call-raises" and "It takes" not in finding.sentence
+
+
 def test_the_width_is_that_of_the_configuration_where_64_is_refused():
     def rotate(x, position_ids):
         return plain(x, position_ids, inv_freq(128, 500_000.0))
