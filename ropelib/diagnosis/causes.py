@@ -18,6 +18,7 @@ from ropelib.diagnosis.lines import lines_without_partner
 from ropelib.diagnosis.measured import Measured
 from ropelib.diagnosis.miswritten import (
     cosine_of_another_axis,
+    distinct_columns,
     miswritten,
     pairs_of_two_axes,
     sines_shifted,
@@ -170,14 +171,11 @@ def _pairs_disagree(m: Measured) -> Finding | None:
                 f"cos and sin in the order of the {angles} layout beside a rotated copy in the "
                 f"{pairs} one",
             )
-    return Finding(
-        "angles-differ-within-pairs",
-        "wrong",
-        "The two dimensions of a pair turn by different angles.",
-        evidence,
-        "cos and sin are arranged in another order than the pairs, or cut from tables of the "
-        "whole head",
-    )
+    sentence = "The two dimensions of a pair turn by different angles."
+    cause = "cos and sin are arranged in another order than the pairs, or cut from wider tables"
+    if one_each := distinct_columns(speeds, m.head_dim, tolerance):
+        sentence, cause = f"{sentence} {one_each[0]}", one_each[1]
+    return Finding("angles-differ-within-pairs", "wrong", sentence, evidence, cause)
 
 
 def _not_pairwise(m: Measured) -> Finding | None:

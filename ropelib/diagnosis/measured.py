@@ -355,7 +355,7 @@ class Measured:
         if not fit.is_geometric or rotary >= self.head_dim or self.num_pairs < 2:
             return None
         over_head = fit.base ** (self.head_dim / rotary)
-        one_of_all = is_round(over_head) and (fit.base < 100 or not is_round(fit.base))
+        one_of_all = is_round(over_head) and (fit.base < 100.01 or not is_round(fit.base))
         return over_head if one_of_all else None
 
     @cached_property

@@ -142,6 +142,32 @@ def _sines_to(cosines: Tensor) -> Tensor:
     return (1 - cosines**2).clamp(min=0).sqrt()
 
 
+def distinct_columns(speeds: Tensor, head_dim: int, tolerance: Tensor) -> tuple[str, str] | None:
+    """Say of frequencies of dimensions, which fall from each to the next, whose columns these are.
+
+    Example:
+        >>> falling = torch.tensor([1, 0.1, 0.01, 0.001])
+        >>> distinct_columns(falling, 8, torch.tensor(1e-4))[0]
+        'The 4 dimensions that turn have 4 frequencies, each lower than the one before.'
+    """
+    turning, half = len(speeds), head_dim // 2
+    own, again = speeds[:half], speeds[half:]
+    if turning == head_dim:
+        own, again = speeds, speeds[:0]
+    if len(own) < 4 or not (own.abs().diff() < 0).all():
+        return None
+    if not ((again - own[: len(again)]).abs() <= tolerance).all():
+        return None
+    each = "arange(dim) in the exponents where arange(0, dim, 2) belongs"
+    cut = f"a table over all {head_dim} dimensions, cat(freqs, freqs), of which {turning} "
+    cut += "columns are taken: make freqs for the part that turns, then cat(freqs, freqs)"
+    return (
+        f"The {turning} dimensions that turn have {len(own)} frequencies, each lower than the one "
+        f"before{', and then again from the first on' if len(again) else ''}.",
+        each if turning == head_dim else cut if len(again) else f"{cut}; or {each}",
+    )
+
+
 def pairs_of_two_axes(m: Measured) -> Finding | None:
     """The two dimensions of a pair must follow one axis; where axes agree, it is not seen."""
     if m.axes is None:

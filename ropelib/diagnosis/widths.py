@@ -116,9 +116,8 @@ def _frequencies(m: Measured, other: Measured) -> str | None:
         return "frequencies are no geometric series"
     # A scaled base (NTK) depends on the width a little; exponents of another width by a quarter.
     rotary, meant = 2 * other.pairing.width, math.log(m.fit.base)
-    bases = {-slope * rotary / 2: meant}
-    if m.base_over_the_head:
-        bases[-slope * other.head_dim / 2] = math.log(m.base_over_the_head)
+    over_the_head = meant * m.head_dim / (2 * m.pairing.width)
+    bases = {-slope * rotary / 2: meant, -slope * other.head_dim / 2: over_the_head}
     if all(abs(one - meant) > 0.1 + 0.05 * abs(meant) for one, meant in bases.items()):
         return f"frequencies are those of base {math.exp(-slope * rotary / 2):.4g}"
 

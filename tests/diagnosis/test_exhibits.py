@@ -345,6 +345,15 @@ def test_a_shift_has_its_own_cause():
         assert CODES[finding.code].cause.split(", ")[0] in finding.cause
 
 
+@pytest.mark.parametrize(("part", "frequencies"), [(16, 16), (32, 32), (48, 32)])
+def test_columns_cut_from_wider_tables_are_told_as_such(part, frequencies):
+    (finding,) = report_on(f"{part} columns of tables over the whole head").findings
+    assert f"The {part} dimensions that turn have {frequencies} freq" in finding.sentence
+    assert f"cat(freqs, freqs), of which {part} columns" in finding.cause
+    assert ("arange(dim)" in finding.cause) == (part < 48)  # the same numbers, without arange's 2
+    assert "columns" not in report_on("one half's angles in reverse").findings[0].cause
+
+
 def test_a_cause_and_a_mend_hold_for_all_that_have_the_code():
     early = "a loop that ends"
     assert early in CODES["slow-pairs-stand-still"].cause

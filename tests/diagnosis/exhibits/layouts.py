@@ -45,6 +45,19 @@ def _():
     return {"rotate": rotate}
 
 
+for part in (16, 32, 48):
+
+    @exhibit(f"{part} columns of tables over the whole head", "angles-differ-within-pairs")
+    def _(part=part):
+        def rotate(x, ids):
+            angles = over_heads((ids[..., None] * PLAIN).float())
+            angles, turned = torch.cat((angles, angles), dim=-1)[..., :part], x[..., :part]
+            turned = turned * angles.cos() + swapped_halves(turned) * angles.sin()
+            return torch.cat((turned, x[..., part:]), dim=-1)
+
+        return {"rotate": rotate}
+
+
 @exhibit("summed over dimensions", "not-pairwise")
 def _():
     return {"rotate": lambda x, ids: x.cumsum(-1) * (1 + over_heads(ids[..., None]))}

@@ -53,6 +53,14 @@ def _():
     return {"rotate": lambda x, ids: plain(x, ids, inv_freq(x.shape[-1] // 4))}
 
 
+for part, base, notes in ((32, 100, ("frequencies-of-the-whole-head",)), (48, 1000, ())):
+    name = f"{part} dimensions of any width, exponents over all of it"
+
+    @exhibit(name, layout="half", base=base, notes=("partial", *notes))
+    def _(pairs=part // 2):
+        return {"rotate": lambda x, ids: plain(x, ids, inv_freq(x.shape[-1])[:pairs])}
+
+
 # Tables kept by a part of position_ids
 
 
