@@ -1,16 +1,19 @@
 """The rule on positions that are not read as they are: all pairs turn by the same other number."""
 
 import math
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 
 import torch
 from torch import Tensor
 
+from ropelib.diagnosis.fit import whole_turns
 from ropelib.diagnosis.measured import Measured
 from ropelib.diagnosis.origins import shift_of
 from ropelib.diagnosis.report import Finding, wrong
 
 _TURNED = 0.3  # rad of the fastest pair, by which frequencies are told
+_UNTIL_FLOAT32 = 1e-4  # of an angle
 _FEWEST = 4  # pairs: fewer agree by chance
 _FIRST = 9  # positions, all of them, that must be told
 _NEAR, _FAR = 129, 1e4  # where others need not be told: from the one on, or after the other
@@ -28,7 +31,7 @@ def bent(m: Measured, phases: Tensor, ids: Tensor) -> Finding | None:
     """Say as which position each is turned, where all pairs agree on it and some are others."""
     if m.num_pairs < _FEWEST or m.depends_on_length or m.noise > 1e-4:
         return None
-    read = _read_as(phases)
+    read = _read_as(phases, m.pairing.slots)
     whole = len(read) == len(ids) or int(ids[len(read)]) >= _NEAR
     ids = ids[: len(read)].double()
     if len(read) < _FIRST or not (whole or float(read[-1]) > _FAR) or _times(read, ids):
@@ -41,12 +44,29 @@ def bent(m: Measured, phases: Tensor, ids: Tensor) -> Finding | None:
     return wrong(
         code,
         f"Position p is not read as p{like and f', but as {like}'}: all pairs turn {told}.",
-        _CAUSES[code],
+        _as_scaled(like) or _CAUSES[code],
         int(ids[some[0]]),
     )
 
 
-def _read_as(phases: Tensor) -> Tensor:
+def _as_scaled(like: str) -> str:
+    """Return the cause where it is a position that one number divides, but for a rounding.
+
+    Example:
+        >>> _as_scaled("p // 4")[:67]
+        'linear scaling by an integer division or a rounding, p // 4 for p /'
+    """
+    written = re.fullmatch(r"p // (\d+)|(?:round|ceil)\(p / (\d+)\)", like)
+    if written is None:
+        return ""
+    times = written[1] or written[2]
+    return (
+        f"linear scaling by an integer division or a rounding, {like} for p / {times}, so that "
+        "neighbors have one angle; or groups of neighbors, as in Self-Extend"
+    )
+
+
+def _read_as(phases: Tensor, slots: Sequence[int]) -> Tensor:
     """Return the positions that angles are of, as long as one number explains those of all pairs.
 
     The fastest pair is taken to turn by 1 rad/token.
@@ -55,7 +75,9 @@ def _read_as(phases: Tensor) -> Tensor:
     turned = (fastest > _TURNED).nonzero().flatten()
     if not len(turned):
         return fastest[:0]
-    speeds = phases[turned[0]] / fastest[turned[0]]
+    first = phases[turned[0]]
+    first = first + whole_turns(first, slots, _UNTIL_FLOAT32)
+    speeds = first / first.abs().max()
     read = []
     for each in phases:
         position = shift_of(each, speeds)

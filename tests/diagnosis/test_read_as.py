@@ -66,6 +66,19 @@ def test_a_cause_names_the_number_that_is_rounded():
         assert report_on(name).findings[0].cause.startswith(cause)
 
 
+def test_scaling_by_an_integer_division_is_told_as_such():
+    for name, words in {
+        "positions in pairs": "p // 2 for p / 2, so",
+        "half the position, rounded": "round(p / 2) for p / 2, so",
+    }.items():
+        (finding,) = report_on(name).findings
+        assert words in finding.cause and "divides by one number" in finding.fix
+    for n in (4, 8):  # one step is more than half a turn
+        (found,) = diagnose(lambda x, ids, n=n: plain(x, ids // n * n)).findings
+        assert f"but as {n} * (p // {n}): all pairs turn 1 like 0, " in found.sentence
+        assert "scaling" not in found.cause
+
+
 def test_another_rotation_may_be_multiplied_too():
     def turned(x, ids):
         return plain(x, ids.double() * 1.5)
