@@ -27,6 +27,7 @@ from ropelib.diagnosis.forms import adapted, as_a_step, as_its_form_asks, from_c
 from ropelib.diagnosis.guards import LONGEST, Exit, Unmeasured, finding_of
 from ropelib.diagnosis.handed import from_freqs_cis, from_operator
 from ropelib.diagnosis.heads import called_seq_first, head_by_head
+from ropelib.diagnosis.in_company import turns_otherwise_when_short
 from ropelib.diagnosis.inputs import unnamed
 from ropelib.diagnosis.isolated import differs_in_a_crowd
 from ropelib.diagnosis.measured import FEWEST, Measured
@@ -366,7 +367,7 @@ def _report(m: Measured, expectation: Expectation) -> Report:
     told = {"attention_factor": _snap(float(m.scale.mean()))} if m.keeps_lengths else {}
     if m.is_proportional and not (finding and finding.code == "positions-bent"):
         told |= {"base": m.fit.base, "factor": m.fit.factor, "inv_freq": m.inv_freq}
-        told |= {"direction": m.direction, "profile": _profile(m)}
+        told |= {"direction": m.direction, "profile": _profile(m) + _of_which_call(m)}
     return Report(
         head_dim=m.head_dim,
         layout=m.pairing.layout,
@@ -392,6 +393,15 @@ def _in_k(finding: Finding, probe: Probe) -> Finding:
 
 def _snap(value: float) -> float:
     return 1.0 if abs(value - 1) < 1e-6 else value
+
+
+def _of_which_call(m: Measured) -> str:
+    """Say of what call frequencies are, where a shorter one has others."""
+    in_runs = m.obeys == "start" or getattr(m.probe.rotate, "runs_only", False)
+    if in_runs or not turns_otherwise_when_short(m):
+        return ""
+    tokens, last = len(m.near.positions), int(m.near.positions[-1])
+    return f", as in a call of {tokens} tokens up to position {last}"
 
 
 def _profile(m: Measured) -> str:

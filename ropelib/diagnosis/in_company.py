@@ -13,14 +13,17 @@ from ropelib.diagnosis.tensors import random, wrap
 
 _OFF = 0.02  # rad, as at far positions
 _TURNED = 0.3  # rad, by which two lengths are told apart
+_LONG = 128  # tokens of a call that is not short
 _ALIKE = 0.02  # of a position: what float32 leaves of far ones
 _STARTS = (5, 12)  # of calls: with a table of 32 rows, twice as far is within it
 
 
 def read_in_company(m: Measured) -> Finding | None:
     """The same position in a short call and in a long one, where all pairs agree on the change."""
-    if m.obeys != "all" or not m.partner or m.noise > 1e-4:
+    if m.obeys not in ("all", "start") or not m.partner or m.noise > 1e-4:
         return None
+    if m.obeys == "start":
+        return _divided(m)
     rules = (_divided, _offset_counted, _held_to_the_end)
     found = next(filter(None, (rule(m) for rule in rules)), None)
     return found or of_its_axis(m, read_in_company)
@@ -28,17 +31,22 @@ def read_in_company(m: Measured) -> Finding | None:
 
 def _divided(m: Measured) -> Finding | None:
     """Angles of three calls, which one number of each call divides; they may begin anywhere."""
-    count = m.num_pairs
-    measured = _of_the_short_call(m), *(m.phases(each)[:, :count] for each in (m.near, m.far))
-    measured = [phases - phases[0] for phases in measured]
-    ids = torch.arange(len(measured[0])), m.near.positions, m.far.positions
+    ids, count = [torch.arange(len(m.fresh[0, 0]))], m.num_pairs
+    if m.obeys == "all" and not getattr(m.probe.rotate, "runs_only", False):
+        ids += [m.near.positions, m.far.positions]
+        later = [m.phases(each)[:, :count] for each in (m.near, m.far)]
+    else:  # what counts on from an offset: as many tokens that begin later, and a longer call
+        ids += [ids[0] + min(len(ids[0]), m.limit - len(ids[0])), torch.arange(m.limit)[:_LONG]]
+        x = random(1, 1, 1, m.head_dim).expand(1, 2, _LONG, -1)
+        later = [_angles(m, m.probe(x[:, :, : len(each)], each)) for each in ids[1:]]
+    measured = [phases - phases[0] for phases in (_of_the_short_call(m), *later)]
     speeds = speeds_of(measured[-1], ids[-1])  # no step of a long call is half a turn
     undivided = wrap(measured[0] - ids[0].double()[:, None] * speeds).abs()
     if float(undivided.max()) < _TURNED:
         return None
     for what, call, sizes in _numbers(m, ids):
         expected = [
-            positions.double()[:, None] * speeds * sizes[-1] / size
+            (positions - positions[0]).double()[:, None] * speeds * sizes[-1] / size
             for positions, size in zip(ids, sizes, strict=True)
         ]
         off = [float(wrap(a - b).abs().max()) for a, b in zip(measured, expected, strict=True)]
@@ -54,7 +62,7 @@ def _divided(m: Measured) -> Finding | None:
     return None
 
 
-def _numbers(m: Measured, ids: tuple[Tensor, ...]) -> Iterator[tuple[str, str, list[int]]]:
+def _numbers(m: Measured, ids: list[Tensor]) -> Iterator[tuple[str, str, list[int]]]:
     """What may divide positions, the words for such a call, and what it is in each of these."""
     ends = [int(positions[-1]) for positions in ids]
     lengths, up_to = [end + 1 for end in ends], "up to position {0}"
@@ -91,6 +99,15 @@ def _offset_counted(m: Measured) -> Finding | None:
 def _of_the_short_call(m: Measured) -> Tensor:
     """Return the angle of each pair at each position of `fresh`."""
     return _angles(m, m.fresh)
+
+
+def turns_otherwise_when_short(m: Measured) -> bool:
+    """Say whether a short call has frequencies of its own, which are not those measured."""
+    short = _of_the_short_call(m)
+    first, near = torch.arange(len(short)), m.phases(m.near)[: len(short), : m.num_pairs]
+    short, near = short - short[0], near - near[0]
+    evenly = wrap(short - first[:, None] * speeds_of(short, first)).abs().max() < _OFF
+    return bool(evenly) and float(wrap(short - near).abs().max()) > 2 * _OFF + 4 * m.noise
 
 
 def _angles(m: Measured, rotated: Tensor) -> Tensor:

@@ -57,6 +57,20 @@ for name, code, read in (
         return {"rotate": lambda x, ids: plain(x, read(ids.double()))}
 
 
+for name, size in (
+    ("an offset, divided by the tokens of the call", lambda start, tokens: tokens),
+    ("an offset, divided by the length of the text", lambda start, tokens: start + tokens),
+):
+
+    @exhibit(name, "positions-bent", layout="half")
+    def _(size=size):
+        def rotate(x, offset):
+            ids = offset + torch.arange(x.shape[-2]).double()
+            return plain(x, 100 * ids / size(offset, x.shape[-2]))
+
+        return {"rotate": rotate}
+
+
 for name, back in (
     ("counted back from the end of the text", lambda ids: 8191 - ids),
     ("counted back from the last position of the call", lambda ids: ids.max() - ids),
