@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 import torch
 from torch import Tensor
 
+from ropelib.diagnosis.in_company import turns_otherwise_when_short
 from ropelib.diagnosis.measured import Measured
 from ropelib.diagnosis.probes import CallError, Probe, Rotate
 from ropelib.diagnosis.report import Finding, note, wrong
@@ -166,7 +167,18 @@ def gradient(m: Measured) -> Finding | None:
 
 def unnamed(m: Measured) -> Finding | None:
     """What the gradient was asked of, where that is wrong and no other rule has said why."""
-    return m.crowd.get("unnamed")
+    if m.depends_on_length and turns_otherwise_when_short(m):
+        return None  # all short calls have other frequencies: a note says so
+    return m.crowd.get("unnamed") or _short_call(m)
+
+
+def _short_call(m: Measured) -> Finding | None:
+    """The first call of all, which was measured for later: its tokens must turn as alone."""
+    x, ids = random(1, 1, 1, m.head_dim).expand(*m.fresh.shape), torch.arange(m.fresh.shape[2])
+    if not m.differs(m.fresh, x, ids).any():
+        return None
+    alone = torch.cat([m.probe(x[:, :, :1], [position]) for position in ids.tolist()], dim=2)
+    return None if m.differs(alone, x, ids).any() else unlike_one_by_one(x, gap(m.fresh, alone))
 
 
 def unlike_one_by_one(x: Tensor, difference: float) -> Finding:
@@ -174,8 +186,8 @@ def unlike_one_by_one(x: Tensor, difference: float) -> Finding:
     rows, heads, tokens, _ = x.shape
     return wrong(
         "crowded-call-differs",
-        f"{rows} rows of {tokens} tokens of {heads} heads are turned otherwise in one call than "
-        "one by one.",
+        f"{rows} row{'s' * (rows > 1)} of {tokens} tokens of {heads} heads are turned otherwise in "
+        "one call than one by one.",
         "a path that is taken by some sizes of a call; compare its result with that of parts of "
         "the call",
         largest_difference=difference,

@@ -175,7 +175,8 @@ def _length(m: Measured) -> Finding | None:
         return note(
             "frequencies-depend-on-length",
             "Frequencies change with the longest position of the call (dynamic NTK, LongRoPE): "
-            "keys cached before must be rotated again. What is reported holds for short calls.",
+            "keys cached before must be rotated again. What is reported was measured in a call "
+            f"up to position {int(m.near.positions[-1])}.",
             slowest_in_a_short_call=abs(near),
             slowest_in_a_long_call=abs(far),
         )

@@ -5,6 +5,7 @@ import math
 import torch
 from torch import Tensor
 
+from ropelib.diagnosis.in_company import turns_otherwise_when_short
 from ropelib.diagnosis.measured import Measured
 from ropelib.diagnosis.probes import CallError
 from ropelib.diagnosis.report import Finding, wrong
@@ -105,6 +106,8 @@ def _frequencies(m: Measured, other: Measured) -> str | None:
         return None
     if abs(found / fastest - 1) > _APART + 4 * m.noise:
         return f"the fastest pair turns by {found:.4g} a token, and not by {fastest:.4g}"
+    if turns_otherwise_when_short(m):
+        return None  # it is the length of the call that differs
     if other.num_pairs == m.num_pairs and _alike(other.turning, m.turning):
         return None  # tables of one width, which turn as many dimensions of any
     if not m.fit.is_geometric or min(m.num_pairs, other.num_pairs) < 4:

@@ -5,6 +5,7 @@ import functools
 import pytest
 from exhibits import EXHIBITS, plain
 
+from ropelib import inv_freq
 from ropelib.diagnosis import diagnose
 
 
@@ -23,6 +24,9 @@ def test_what_positions_are_read_as_is_told():
         "a table of six rows, clamped": "but as min(p, 5): all pairs turn 6 like 5, ",
         "divided by the tokens of the call": "by the number of tokens of the call: one step turns "
         "by 6.889 times as much in a call of 9 tokens as in one of 62 tokens",
+        "an offset, divided by the tokens of the call": "by the number of tokens of the call: one "
+        "step turns by 14.22 times as much in a call of 9 tokens as in one of 128 tokens",
+        "an offset, divided by the length of the text": "by the largest position plus one of ",
         "divided by the length of the text": "by the largest position plus one of the call: ",
         "a thousandth of the largest for one": "by the largest position of the call: one step ",
         "a window of 1024 that slides": "all positions below 7168 are turned like position 7168.",
@@ -51,6 +55,18 @@ def test_numbers_that_no_rotation_has_are_not_told():
     decayed = report_on("a decay over positions")
     assert decayed.attention_factor is None and decayed.base == pytest.approx(10_000, rel=1e-3)
     assert report_on("table clamped at 2048").base == pytest.approx(10_000)
+
+
+def test_frequencies_of_one_call_are_told_as_such():
+    near = ", as in a call of 27 tokens up to position 128"
+    assert report_on("dynamic NTK from 16 on").profile.endswith(near)
+    for name in ("dynamic NTK, one pass", "positions doubled"):
+        assert "call" not in report_on(name).profile
+
+
+def test_a_base_of_the_length_is_no_bug_of_other_widths():
+    report = diagnose(lambda x, ids: plain(x, ids, inv_freq(x.shape[-1], 1e4 * x.shape[2])))
+    assert report.codes == ("scaled-in-the-prefill-alone",)
 
 
 def test_a_cause_names_the_number_that_is_rounded():

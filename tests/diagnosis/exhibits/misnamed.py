@@ -190,6 +190,16 @@ def _():
     return where(lambda x, ids: len(x) % 2 == 0)
 
 
+@exhibit("two positions on in a call of 9 tokens", "crowded-call-differs")
+def _():
+    return {"rotate": lambda x, ids: plain(x, ids + 2 * (x.shape[2] == 9))}
+
+
+@exhibit("twice as far in a call of 9 tokens", "crowded-call-differs")
+def _():
+    return {"rotate": lambda x, ids: plain(x, ids * (1 + (x.shape[2] == 9)))}
+
+
 @exhibit("a call of 2 rows, 3 heads and 8 tokens", "crowded-call-differs")
 def _():
     return where(lambda x, ids: x.shape[:3] == (2, 3, 8))
