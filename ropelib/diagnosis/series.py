@@ -53,10 +53,8 @@ def beyond_sense(m: Measured) -> Finding | None:
     fit, width = m.fit, m.pairing.width
     if not fit.is_geometric or m.num_pairs < 2:
         return None
-    if width < 8:  # few pairs follow many a series: a round base says that it was chosen
-        upwards = m.num_pairs > 2 and fit.base < 1e-2 and is_round(1 / fit.base)
-        return exponents_positive(m) if upwards and abs(fit.factor - 1) < 1e-4 else None
-    if abs(fit.factor / math.degrees(1) - 1) < 1e-4:
+    chosen = width >= 8 or (fit.base > 1 and is_round(fit.base))  # few pairs follow any series
+    if chosen and abs(fit.factor / math.degrees(1) - 1) < 1e-4:
         return wrong(
             "angles-in-degrees",
             "All frequencies are divided by 57.2958: angles are taken for degrees, and made "
@@ -64,6 +62,9 @@ def beyond_sense(m: Measured) -> Finding | None:
             "deg2rad, or a factor of pi / 180, on angles that are radians already",
             factor=fit.factor,
         )
+    if width < 8:  # a round base says that it was chosen
+        upwards = m.num_pairs > 2 and fit.base < 1e-2 and is_round(1 / fit.base)
+        return exponents_positive(m) if upwards and abs(fit.factor - 1) < 1e-4 else None
     if fit.base < 0.5 and abs(fit.factor - 1) < 1e-4 + m.noise:
         return exponents_positive(m)
     step = fit.base ** (1 / width)  # from pair to pair

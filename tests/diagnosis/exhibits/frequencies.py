@@ -52,6 +52,13 @@ def _():
     return turning_by(torch.deg2rad(PLAIN))
 
 
+for few in (2, 4):
+
+    @exhibit(f"radians taken for degrees, {few} pairs", "angles-in-degrees", base=10_000)
+    def _(few=few):
+        return turning_by(torch.deg2rad(inv_freq(2 * few)), head_dim=2 * few)
+
+
 @exhibit("some pairs turn the other way than expected", "direction-not-as-expected")
 def _():
     return turning_by(PLAIN * torch.tensor([1, -1]).repeat(DIM // 4), inv_freq=PLAIN)
