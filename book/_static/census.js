@@ -100,7 +100,7 @@
   }
 
   const census = document.getElementById("the-table"); // the section that holds all lists
-  const links = [...document.querySelectorAll(".census-picture a")];
+  const links = [...document.querySelectorAll(".census-bar a")];
   const facts = [...census.querySelectorAll("tbody, li")].map(factsOf);
   // What a part of the picture types, in full: it stands for what is said of its rows.
   const said = new Map(links.map((link) => [link.dataset.typed, link.dataset.said]).filter(([typed]) => typed));
@@ -195,15 +195,17 @@
 
   const form = document.querySelector(".census-form");
   const input = form.querySelector("input");
-  const [count, note] = form.querySelectorAll("[role=status] p");
+  const count = form.querySelector("[role=status] p");
+  const top = census.querySelector(".census-top");
+  const note = top.querySelector("p");
   const back = form.querySelector("[href='#census-picture']");
   const groups = [...census.querySelectorAll("section, dd")];
   let began = null; // where somebody was when he began to type
-  let led = false; // away from the picture, by a part of it
   const lines = [...document.querySelectorAll(".page-toc a[href^='#']")]; // of the contents
 
   // The parts of the picture, each with the types that are in it.
   const figure = document.querySelector(".census-picture");
+  const [asks, answers] = figure.querySelectorAll(".census-answer p");
   const parts = links.map((link) => {
     const list = document.querySelector(link.hash).closest("section");
     const isIn = ({ row, said }) => (link.dataset.said ? said.has(link.dataset.said) : list.contains(row));
@@ -212,25 +214,22 @@
   let left = facts; // by what is typed
 
   /** All bars answer: in each part, how many of these types are. */
-  function draw(types) {
+  function answer(types) {
     const asked = new Set(types);
     figure.toggleAttribute("data-asked", asked.size < facts.length);
-    return parts.map(({ link, types }) => {
+    for (const { link, types } of parts) {
       const count = types.filter((one) => asked.has(one)).length;
-      (link.querySelector("span") ?? link).style.setProperty("--part", count / types.length);
-      return { link, words: count === types.length ? count : `${count} of ${types.length}` };
-    });
-  }
-
-  function tell() {
-    for (const { link, words } of draw(left)) link.querySelector("strong")?.replaceChildren(words);
+      link.style.setProperty("--part", count / types.length);
+      link.toggleAttribute("data-none", count === 0);
+      link.querySelector("strong")?.replaceChildren(count === types.length ? count : `${count} of ${types.length}`);
+    }
   }
 
   // Who points at a part sees its types in all bars, where no others are asked for.
   for (const { link, types } of parts) {
-    const show = () => draw(left.length === facts.length ? types : left);
+    const show = () => answer(left.length === facts.length ? types : left);
     for (const comes of ["pointerenter", "focus"]) link.addEventListener(comes, show);
-    for (const goes of ["pointerleave", "blur"]) link.addEventListener(goes, () => draw(left));
+    for (const goes of ["pointerleave", "blur"]) link.addEventListener(goes, () => answer(left));
   }
 
   /** Say how high the box is: what one is led to stands below it. */
@@ -241,7 +240,11 @@
     const { shown, type } = found(typed);
     for (const one of facts) one.row.hidden = !shown.has(one);
     left = facts.filter((one) => shown.has(one));
-    tell();
+    answer(left);
+    asks.hidden = typed !== "";
+    answers.hidden = typed === "";
+    answers.querySelector("strong").textContent = left.filter((one) => one.said.size).length;
+    answers.querySelector("em").textContent = short(typed);
     for (const group of groups) {
       const empty = !group.querySelector("tbody:not([hidden]), li:not([hidden])");
       group.hidden = empty;
@@ -259,54 +262,53 @@
     link.href = "your_model.html";
     link.textContent = WORDS.paste;
     note.replaceChildren(type ? WORDS.read(short(typed), type) : WORDS.nothing(short(typed)), link, ".");
-    back.hidden = !typed && !led;
     for (const link of links) link.toggleAttribute("data-on", link.dataset.typed === typed.toLowerCase());
     measure();
   }
 
   // What is left stands below the box, wherever somebody had scrolled.
-  const lead = () =>
-    (census.querySelector("section:not([hidden])") ?? census.querySelector(".census-top")).scrollIntoView();
+  const lead = () => ((note.hidden && census.querySelector("section:not([hidden])")) || top).scrollIntoView();
 
-  // A part is a place of its own: the browser's Back leads to the picture, with what was typed there.
-  function goTo(link) {
-    const type = link.dataset.typed ?? "";
-    const address = new URL(link.href);
-    if (!type) address.search = "";
-    if (address.href !== location.href || type !== input.value) {
+  // The box says the way back to who has the picture above it.
+  addEventListener("scroll", () => {
+    back.hidden = figure.getBoundingClientRect().bottom > form.getBoundingClientRect().bottom;
+  });
+
+  // What a part asks for is a place of its own: the browser's Back leads to what was typed before.
+  function ask(type, address) {
+    if (!type && !address.hash) {
+      history.replaceState({ type, at: scrollY }, "", address);
+    } else if (address.href !== location.href || type !== input.value) {
       history.replaceState({ type: input.value, at: scrollY }, "");
-      history.pushState({ type }, "", address);
+      history.pushState({ type, at: scrollY }, "", address);
     }
     input.value = type;
-    began = type ? (began ?? scrollY) : null;
-    led = true;
-    filter();
-    if (type) lead();
-    else document.getElementById(address.hash.slice(1)).scrollIntoView();
-  }
-
-  // Pressed once more it lets go of its types, and nobody is led anywhere.
-  function letGo() {
-    history.replaceState({ type: "", at: scrollY }, "", location.pathname);
-    input.value = "";
     began = null;
-    led = false;
     filter();
   }
 
   for (const link of links) {
     link.addEventListener("click", (event) => {
       event.preventDefault();
-      if (link.hasAttribute("data-on")) letGo();
-      else goTo(link);
+      const address = new URL(link.href);
+      if (link.dataset.typed) {
+        // Nobody is led away from the bars, which answer; pressed once more it lets go of its types.
+        const on = link.hasAttribute("data-on");
+        address.hash = "";
+        if (on) address.search = "";
+        ask(on ? "" : link.dataset.typed, address);
+      } else {
+        address.search = "";
+        ask("", address);
+        document.getElementById(address.hash.slice(1)).scrollIntoView();
+      }
     });
   }
   addEventListener("popstate", ({ state }) => {
     if (typeof state?.type !== "string") return; // an anchor of this page
     input.value = state.type;
     filter();
-    if (state.at === undefined) lead();
-    else scrollTo({ top: state.at, behavior: "instant" }); // what was restored was that of another length
+    scrollTo({ top: state.at, behavior: "instant" }); // what was restored was that of another length
   });
 
   form.hidden = false;
@@ -315,7 +317,6 @@
   input.addEventListener("input", () => {
     const at = began ?? scrollY;
     began = input.value.trim() ? at : null;
-    led = false;
     filter();
     if (began === null) scrollTo({ top: at, behavior: "instant" });
     else lead();

@@ -40,13 +40,18 @@ def dimensions(facts: dict[str, Any]) -> str:
         >>> facts = {"layout": "half", "head_dim": 512, "rotary_dim": 512, "still_pairs": 192}
         >>> dimensions(facts)
         '128 of 512<span class="census-kind">, the first of each half (64 of 256 pairs)</span>'
-        >>> dimensions({"layout": "half", "head_dim": 64, "rotary_dim": 64, "still_pairs": 0})
+        >>> facts = {"head_dim": 192, "rotary_dim": 64, "still_pairs": 0, "latent": True}
+        >>> dimensions(facts)
+        '64 of 192<span class="census-kind">, latent attention</span>'
+        >>> dimensions({"head_dim": 64, "rotary_dim": 64, "still_pairs": 0})
         'all 64'
     """
     pairs, still = facts["rotary_dim"] // 2, facts["still_pairs"]
     if facts["head_dim"] == 2 * (pairs - still):
         return f"all {facts['head_dim']}"
     width = f"{2 * (pairs - still)} of {facts['head_dim']}"
+    if facts.get("latent"):
+        return f'{width}<span class="census-kind">, latent attention</span>'
     if not still:
         return width
     which = ", the first of each half" if facts["layout"] == "half" else ""
@@ -101,7 +106,7 @@ def form() -> str:
         '<div class="census-form" hidden>'
         '<input type="search" placeholder="A model, a base, half, no rotation"'
         ' aria-label="Filter the census"><div role="status" aria-live="polite"><p></p>'
-        '<p hidden></p></div><a href="#census-picture" hidden>Back to the picture</a></div>'
+        '</div><a href="#census-picture" hidden>Back to the picture</a></div>'
     )
 
 
@@ -162,7 +167,7 @@ GO_ON = '<p>A model\'s own file says the rest: <a href="your_model.html">paste i
 PARTS = {
     "form": lambda census: form(),
     "picture": picture,
-    "top": lambda census: '<div class="census-top"></div>',
+    "top": lambda census: '<div class="census-top" role="status"><p hidden></p></div>',
     "rotating": rotating,
     "within": within,
     "otherwise": lambda census: others(census, False),

@@ -122,14 +122,16 @@ def picture(census: dict[str, Any]) -> str:
         found = Counter(which(kinds) for kinds in types)
         bars.append(_bar(name, [(found[one.said], one.name, _link(one)) for one in parts]))
     first = [parts[0].said for _, *parts in BARS.values()]
-    asked = sum(all(one["where"] for one in kinds) for kinds in types)
+    asked = sum(all(one["where"] or one["layers"] == 0 for one in kinds) for kinds in types)
     usual = sum(said_of(kinds) == first for kinds in types)
     return (
         '<figure class="census-picture" id="census-picture">'
-        f"<p>Most model types do not rotate. Press a part to go to its list.</p>{bars[0]}"
-        f"<p>The {len(types)} that rotate, {asked} of them where a key asks for it. Press a "
-        "part to see its types, in every bar and in the list; again for all.</p>"
-        f"{''.join(bars[1:])}"
+        "<p>More than half of all model types do not rotate, or do not seem to. Press a part to go "
+        f"to its list.</p>{bars[0]}"
+        f'<div class="census-answer"><p>The {len(types)} that rotate, {asked} of them only where '
+        "their file asks for it. Press a part: every bar shows its types; again for all.</p>"
+        f'<p hidden><strong></strong> of {len(types)}: <em></em>. <a href="#the-table">See them '
+        f"in the list</a></p></div>{''.join(bars[1:])}"
         "<figcaption>Of those that rotate, more than half are in the first part of each bar, and "
         f"{usual} in all five: halves of the whole head, by base "
         "10,000, unscaled, in every layer. Bars count types, by their default configuration."
@@ -146,11 +148,12 @@ def _link(part: Part) -> str:
 def _bar(name: str, parts: list[tuple[int, str, str]], kind: str = "") -> str:
     shown = [part for part in parts if part[0]]
     pieces = "".join(
-        f'<a {link} tabindex="-1" title="{count} {words}" style="flex-grow: {count}"></a>'
+        f'<a {link} tabindex="-1" title="{words} {count}" style="flex-grow: {count}"></a>'
         for count, words, link in shown
     )
     words = "".join(
-        f"<li><a {link}><span></span><strong>{count}</strong> {words}</a></li>"
+        f'<li><a {link}><span></span>{words} <strong style="--most: {len(str(count))}">{count}'
+        "</strong></a></li>"
         for count, words, link in shown
     )
     return (

@@ -39,8 +39,9 @@ def survey() -> dict[str, Any]:
             others.setdefault(said, []).append(model_type)
             continue
         key, value = NEEDS.get(model_type, (None, None))
+        beside = (config.get("text_config") or config).get("qk_nope_head_dim") or 0
         try:
-            kinds = _read(config if key is None else config | {key: value})
+            kinds = _read(config if key is None else config | {key: value}, beside)
         except (TypeError, ValueError) as error:
             named = _NAMED.search(str(error))
             said = _NAMED.sub('model_type "…"', str(error))
@@ -72,7 +73,8 @@ def _partial(config: dict[str, Any]) -> float | None:
     return {**text, **(text.get("rope_parameters") or {})}.get("partial_rotary_factor")
 
 
-def _read(config: dict[str, Any]) -> list[dict[str, Any]]:
+def _read(config: dict[str, Any], beside: int) -> list[dict[str, Any]]:
+    """Return facts of each kind of layers; `beside` what rotates, a latent head has dimensions."""
     found = []
     # Some defaults are made from a set, whose order is that of no two runs.
     for kind in sorted(layer_types(config), key=str):
@@ -83,7 +85,8 @@ def _read(config: dict[str, Any]) -> list[dict[str, Any]]:
         facts = {
             "kind": kind,
             "layout": rope.layout,
-            "head_dim": rope.head_dim,
+            "head_dim": rope.head_dim + beside,
+            "latent": beside > 0,
             "rotary_dim": rope.rotary_dim,
             "still_pairs": int((rope.inv_freq() == 0).sum()),
             "base": rope.base,

@@ -136,6 +136,22 @@ def test_the_caption_says_what_the_bars_show():
         kinds for kinds in CENSUS["rotating"].values() if all(COUNTED[n](kinds) for n in first)
     ]
     assert f"and {len(usual)} in all five" in shown.figcaption.get_text()
+    without = {name for name, kinds in CENSUS["rotating"].items() if kinds[0]["layers"] == 0}
+    asked = {*NEEDS, *without}
+    assert f"{len(asked)} of them only where their file asks for it" in shown.get_text()
+    assert without - {*NEEDS} == {"bamba"}
+
+
+@pytest.mark.skipif(not INSTALLED, reason="the census is that of another transformers")
+def test_a_latent_head_counts_the_dimensions_beside_those_that_turn():
+    for name, kinds in CENSUS["rotating"].items():
+        config = CONFIG_MAPPING[name]().to_dict()
+        beside = (config.get("text_config") or config).get("qk_nope_head_dim")
+        assert {one["latent"] for one in kinds} == {bool(beside)}
+        if beside:
+            assert {one["head_dim"] for one in kinds} == {beside + config["qk_rope_head_dim"]}
+            assert "part-of-the-head" in said_of(kinds)
+    assert said("deepseek_v3") == [["deepseek_v3", "interleaved", "64 of 192, latent attention"]]
 
 
 def test_a_row_says_in_which_part_of_each_bar_it_is():

@@ -5,6 +5,7 @@ from urllib.parse import quote
 
 import pytest
 from browser import PHONE, WIDE, accessibility_faults, open_page
+from playwright.sync_api import expect
 from toc import ROOT
 
 from ropebook import palette, tables
@@ -42,7 +43,8 @@ def test_typing_filters_the_census(built_book, chromium, size, theme):
     assert page.locator("dt").filter(visible=True).count() == 1
     box.fill("gemma zzz")
     assert page.evaluate(SHOWN) == []
-    assert status.inner_text().startswith(f"0 of {ALL} model types")
+    assert status.inner_text() == f"0 of {ALL} model types"
+    assert page.locator(".census-top[role=status]").inner_text().startswith("Nothing here matches")
     box.fill("")
     assert len(page.evaluate(SHOWN)) == ALL
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
@@ -95,7 +97,8 @@ def typed(chromium, lone):
     def typed(text):
         page.mouse.move(0, 0)  # a part that is pointed at is shown in all bars
         page.get_by_label("Filter the census").fill(text)
-        return page.evaluate(SHOWN), page.locator(".census-form [role=status]").inner_text()
+        told = page.locator("[role=status] p").filter(visible=True)
+        return page.evaluate(SHOWN), "\n\n".join(filter(None, told.all_inner_texts()))
 
     typed.page = page
     yield typed
@@ -245,10 +248,21 @@ def test_a_part_of_the_picture_shows_its_types(typed, part, which):
         name for name, kinds in CENSUS["rotating"].items() if which(kinds) == part.said
     ]
     assert len(shown) == int(link.locator("strong").inner_text())
+    answer = typed.page.locator(".census-answer p:visible")
+    total = len(CENSUS["rotating"])
+    assert answer.inner_text().startswith(f"{len(shown)} of {total}: {part.typed}.")
     assert typed.page.get_by_label("Filter the census").input_value() == part.typed
     assert [link.get_attribute("data-on")] == [""] and typed(part.typed)[0] == shown
     typed("")
-    typed.page.locator(f".census-pieces a[data-said={part.said}]").click()
+    typed("")
+    piece = typed.page.locator(f".census-pieces a[data-said={part.said}]")
+    piece.evaluate("(piece) => piece.scrollIntoView({ block: 'center' })")
+    at = typed.page.evaluate("scrollY")
+    piece.click()
+    assert typed.page.evaluate(SHOWN) == shown
+    assert typed.page.evaluate("scrollY") == at, "the bars answer; nobody is led away from them"
+    answer.get_by_role("link", name="See them in the list").click()
+    assert f"?type={quote(part.typed)}#the-table" in typed.page.url
     assert typed.page.evaluate(SHOWN) == shown
     row = typed.page.locator("tbody").filter(visible=True).first.bounding_box()
     assert 56 < row["y"] and row["y"] + row["height"] < typed.page.viewport_size["height"]
@@ -301,16 +315,42 @@ def test_all_bars_answer_to_a_part_that_is_pressed_pointed_at_or_typed(typed):
     typed("")
     assert read_answers(page) == answers() and other.evaluate(filled) == "none"
     other.hover()
-    shares = [share for _, _, share in answers(lambda said: "scaled" in said)]
-    assert [share for _, _, share in read_answers(page)] == shares
-    assert [words for _, words, _ in read_answers(page)] == [words for _, words, _ in answers()]
+    assert read_answers(page) == answers(lambda said: "scaled" in said) != answers()
     page.mouse.move(0, 0)
     assert read_answers(page) == answers()
 
 
+def test_no_bar_and_no_word_moves_where_a_part_is_pointed_at_or_pressed(typed):
+    page = typed.page
+    typed("")
+    places = """(all) => all.map((one) => {
+      const { x, y, width } = one.getBoundingClientRect();
+      return [x, y + scrollY, width].map(Math.round).join();
+    })"""
+    links = page.locator(".census-pieces a, .census-bar li a")
+    before = links.evaluate_all(places)
+    piece = page.locator(".census-pieces a[data-said=scaled]")
+    for touch in (piece.hover, piece.click):
+        touch()
+        assert links.evaluate_all(places) == before
+
+
+def test_one_type_is_seen_in_its_parts_and_the_others_are_empty(typed):
+    page = typed.page
+    typed("cohere2_moe")
+    looks = """(pieces) => pieces.map((piece) => {
+      const { backgroundImage, backgroundColor } = getComputedStyle(piece);
+      return [piece.dataset.said, backgroundImage.includes("7px"), backgroundColor];
+    })"""
+    inside = said_of(CENSUS["rotating"]["cohere2_moe"])
+    for said, seen, color in page.locator(".census-pieces a[data-said]").evaluate_all(looks):
+        assert seen == (said in inside)
+        assert seen or color == "rgba(0, 0, 0, 0)"
+
+
 def test_under_the_box_stands_the_heading_of_the_list_alone(typed):
     typed("")
-    typed.page.locator(".census-bar li a[data-said=half]").click()
+    typed("half")
     form, above, first = (
         typed.page.locator(name).bounding_box()
         for name in (".census-form", "#the-table > h2", "#types-that-rotate > h3")
@@ -322,13 +362,17 @@ def test_under_the_box_stands_the_heading_of_the_list_alone(typed):
 def test_a_part_is_a_place_from_which_back_leads_to_the_picture(typed):
     page, back = typed.page, typed.page.get_by_role("link", name="Back to the picture")
     typed("")
-    assert not back.is_visible()
+    page.evaluate("scrollTo(0, 0)")
+    expect(back).not_to_be_visible()
     typed("llama")
-    assert back.is_visible()
+    expect(back).to_be_visible()
     page.locator(".census-picture").scroll_into_view_if_needed()
+    expect(back).not_to_be_visible()
     for part in ("half", "scaled"):
         page.locator(f".census-pieces a[data-said={part}]").click()
-    assert page.url.endswith("?type=scaled%20in%20layers#the-table") and back.is_visible()
+    assert page.url.endswith("?type=scaled%20in%20layers")
+    page.get_by_role("link", name="See them in the list").click()
+    expect(back).to_be_visible()
     back.click()
     in_sight = """() => {
       const { top } = document.querySelector(".census-picture").getBoundingClientRect();
@@ -336,7 +380,7 @@ def test_a_part_is_a_place_from_which_back_leads_to_the_picture(typed):
     }"""
     page.wait_for_function(in_sight)
     assert page.locator(".census-pieces a[data-on]").get_attribute("data-said") == "scaled"
-    for steps, text in ((2, "half"), (1, "llama")):
+    for steps, text in ((3, "half"), (1, "llama")):
         page.evaluate("(steps) => history.go(-steps)", steps)
         page.wait_for_function("(text) => document.querySelector('input').value === text", arg=text)
         assert len(page.evaluate(SHOWN)) == len(typed(text)[0])
@@ -443,7 +487,7 @@ def test_it_is_said_when_nothing_matches_and_what_to_do(typed, text):
     assert shown == []
     assert said.startswith(f"0 of {ALL} model types") and f"Nothing here matches “{text}”" in said
     assert "model_type" in said
-    link = typed.page.locator(".census-form [role=status] a")
+    link = typed.page.locator(".census-top[role=status] a")
     assert link.get_attribute("href") == "your_model.html"
     assert typed("")[0] and not link.is_visible()
 
@@ -512,6 +556,7 @@ def test_a_finger_finds_each_bar_its_words_and_the_way_back(phone):
     for bar in phone.locator(".census-pieces").all():
         assert bar.bounding_box()["height"] >= 32
     phone.get_by_label("Filter the census").fill("llama")
+    expect(phone.get_by_role("link", name="Back to the picture")).to_be_visible()
     for link in phone.locator(".census-bar li a, .census-form a[href^='#']").all():
         assert link.bounding_box()["height"] >= 40
 
