@@ -121,7 +121,8 @@ def positions_eight_times_too_large(x, position_ids):
     "a product on the tensor cores",
     shows="compared",
     saw="On a B200, with matrix products allowed in TF32 (a float32 that loses 13 bits on the way "
-    "in), and a batch, positions past 2048 are off, first the odd ones.",
+    "in), and a batch, positions past 2048 are off, first the odd ones. Frequencies are rounded as "
+    "well: angles are off from the start, by up to 0.32 at 2048.",
     where="huggingface/transformers/issues/48428",
     also=("huggingface/transformers/pull/48450",),
     code="positions-in-tf32",
@@ -145,7 +146,7 @@ def matmul_in_tf32(x, position_ids):
     mend=("torch.bfloat16", "torch.float32"),
 )
 def built_in_the_models_dtype(x, position_ids):
-    """Of whole numbers eight bits keep every second from 256 on."""
+    """Of whole numbers eight bits keep every second from 256 to 512."""
     dtype = torch.bfloat16
     t, speeds = position_ids.to(dtype), SPEEDS.to(dtype)
     return by_angles(x, t[..., None] * speeds)
@@ -154,7 +155,7 @@ def built_in_the_models_dtype(x, position_ids):
 @HALL.shows(
     "frequencies in the dtype of x",
     shows="compared",
-    saw="Angles off by 0.6 radians at 512 tokens, by half a turn at 4096.",
+    saw="Angles off by up to 0.6 radians at 512 tokens, by up to half a turn within 4096.",
     where="Modalities/modalities/pull/462",
     code="frequencies-in-bfloat16",
     mend=(".to(x.dtype)", ""),

@@ -20,8 +20,8 @@ class Room:
     """Blind tests in rows, and one that sees, as a notebook's output.
 
     Attributes:
-        rows: of each test its name, why it is blind, and three verdicts: its own on the bug, and
-            that of the test that sees, on the bug and on what is mended.
+        rows: of each test its name, why it is blind, and its verdict on the bug.
+        seen: by the name of a bug, verdicts of the test that sees, on it and on what is mended.
     """
 
     def __init__(self, tests: Iterable[Blind]):
@@ -30,24 +30,27 @@ class Room:
         Args:
             tests: what to show.
         """
+        tests = list(tests)
         self.rows = [
             (
                 blind.test.__name__.replace("_", " "),
                 blind.test.__doc__,
                 verdict(blind.test, EXHIBITS[blind.bug]),
-                verdict(sees, EXHIBITS[blind.bug]),
-                verdict(sees, EXHIBITS[blind.bug], mended=True),
             )
             for blind in tests
         ]
+        self.seen = {
+            bug: tuple(verdict(sees, EXHIBITS[bug], mended=mended) for mended in (False, True))
+            for bug in dict.fromkeys(blind.bug for blind in tests)
+        }
 
     def __repr__(self) -> str:
         """Say it in words, for a terminal."""
-        return "\n".join(f"{name}: {', '.join(verdicts)}" for name, _, *verdicts in self.rows)
+        return "\n".join(f"{name}: {said}" for name, _, said in self.rows)
 
     def _repr_html_(self) -> str:
         heads = "".join(f'<th scope="col">{head}</th>' for head in HEADS)
-        rows = "".join(_row(name, why, *MEANS[said]) for name, why, said, *_ in self.rows)
+        rows = "".join(_row(name, why, *MEANS[said]) for name, why, said in self.rows)
         return (
             f'<div class="rope-museum"><style>{style()}</style>'
             f'<table class="rope-museum-room" role="table"><thead><tr>{heads}</tr></thead>'
@@ -56,11 +59,11 @@ class Room:
 
     def _seeing(self) -> str:
         """The row of the test that sees: how many bugs fail it, and how many pass once mended."""
-        number = len(self.rows)
-        failed = sum(row[3] == "fails" for row in self.rows)
-        passed = sum(row[4] == "passes" for row in self.rows)
+        number = len(self.seen)
+        failed = sum(bug == "fails" for bug, _ in self.seen.values())
+        passed = sum(mended == "passes" for _, mended in self.seen.values())
         kind = "good" if failed == passed == number else "bad"
-        said = f"fails on {failed} of {number}, and passes {passed} once mended"
+        said = f"fails on {failed} of {number} bugs, and passes {passed} once mended"
         return _row("the test that sees", sees.__doc__, kind, said)
 
 

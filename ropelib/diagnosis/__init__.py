@@ -165,6 +165,8 @@ def diagnose(
         memory, and the way back of training. Code that counts on from the first position of a call
         may be right with a note, `contiguous-positions-only`: it turns no other order as it says;
         code for one row of positions with the note `rows-refused`, though it may take some others.
+        Notes name what else is right though it differs: `frequencies-depend-on-length` (a call of
+        another length turns otherwise), `random-in-training`, `centered` (position 0 is turned).
 
     Example:
         >>> from ropelib import apply_rotary, cos_sin, inv_freq

@@ -78,7 +78,7 @@ _NOTES = {
     ),
     "frequencies-of-the-whole-head": (
         "Frequencies fit the whole head, and pairs lie in a part of it.",
-        "p-RoPE with its pairs at the wrong distance, or a partial rotation with d in its exponent",
+        "p-RoPE with its pairs at the wrong distance, or head_dim in the exponent of a partial one",
         "Say which is meant: expected=.",
     ),
     "linearly-scaled": (

@@ -317,7 +317,7 @@ WRONG = {
     ),
     "positions-in-tf32": (
         "Positions are rounded: from 2049 on neighbors coincide.",
-        "a matrix product in TF32, or positions in float16",
+        "a matrix product in TF32, which rounds frequencies as well, or positions in float16",
         "Keep positions integers, and multiply them elementwise in float32.",
     ),
     "angles-in-bfloat16": (

@@ -12,6 +12,7 @@ from ropelib.diagnosis.several_axes import of_its_axis
 from ropelib.diagnosis.tensors import random, wrap
 
 _OFF = 0.02  # rad, as at far positions
+_APART = 1e-3  # rad, by which angles of a short call are told from those of a longer one
 _TURNED = 0.3  # rad, by which two lengths are told apart
 _LONG = 128  # tokens of a call that is not short
 _ALIKE = 0.02  # of a position: what float32 leaves of far ones
@@ -107,7 +108,7 @@ def turns_otherwise_when_short(m: Measured) -> bool:
     first, near = torch.arange(len(short)), m.phases(m.near)[: len(short), : m.num_pairs]
     short, near = short - short[0], near - near[0]
     evenly = wrap(short - first[:, None] * speeds_of(short, first)).abs().max() < _OFF
-    return bool(evenly) and float(wrap(short - near).abs().max()) > 2 * _OFF + 4 * m.noise
+    return bool(evenly) and float(wrap(short - near).abs().max()) > _APART + 4 * m.noise
 
 
 def _angles(m: Measured, rotated: Tensor) -> Tensor:

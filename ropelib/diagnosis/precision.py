@@ -204,7 +204,8 @@ def _guesses(
             to_low(positions) * speeds,
             f"Positions are rounded to {bits} significant bits{when}: 0 .. {limit - 1} are only "
             f"{places} places, and from {2**bits} on not all neighbors can be told apart.",
-            "a matrix product in TF32, or positions in float16; multiply elementwise in float32"
+            "a matrix product in TF32, which rounds frequencies as well, or positions in float16; "
+            "multiply elementwise in float32"
             if name == "tf32"
             else f"arange or position_ids in {name}, often by .to(x.dtype) or type_as",
         )

@@ -2,6 +2,7 @@
 
 import pytest
 from bs4 import BeautifulSoup
+from toc import ROOT
 
 from ropebook.museum import EXHIBITS
 from ropebook.museum.blind import BLIND, sees, verdict
@@ -41,17 +42,31 @@ def test_the_room_says_what_each_verdict_means():
         assert said.startswith(verdict(blind.test, EXHIBITS[blind.bug])) and said.endswith("missed")
         assert row.td.span["class"] == ["rope-museum-bad"]
         assert blind.test.__doc__ in row.th.get_text()
-    number = len(BLIND)
+    number = len({blind.bug for blind in BLIND})
     assert last.td.span["class"] == ["rope-museum-good"] and sees.__doc__ in last.get_text()
-    assert f"fails on {number} of {number}, and passes {number} once mended" in last.get_text()
+    assert f"fails on {number} of {number} bugs, and passes {number} once mended" in last.get_text()
 
 
 def test_a_test_that_fails_what_is_mended_is_no_good():
     room = Room(BLIND)
-    room.rows[0] = (*room.rows[0][:4], "fails")
+    room.seen[BLIND[0].bug] = ("fails", "fails")
     last = BeautifulSoup(room._repr_html_(), "html.parser").select("tbody tr")[-1]
     assert last.td.span["class"] == ["rope-museum-bad"]
     assert {MEANS[said][0] for said in ("passes", "skipped")} == {"bad"}
+
+
+def test_the_page_says_to_how_many_bugs_the_test_that_sees_is_blind():
+    """Of those that it can be asked of: one axis, this width."""
+    blind_to = set()
+    for name, exhibit in EXHIBITS.items():
+        try:
+            if verdict(sees, exhibit) == "passes":
+                blind_to.add((exhibit.hall, name))
+        except (IndexError, ValueError):
+            continue
+    prose = (ROOT / "book/practice/bugs.ipynb").read_text("utf-8")
+    assert f"blind to others: {len(blind_to)} of the bugs above pass it" in prose
+    assert not {hall for hall, _ in blind_to} & {"first-token"}
 
 
 def test_what_was_not_shipped_is_what_an_issue_warns_of():

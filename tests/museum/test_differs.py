@@ -12,7 +12,8 @@ from transformers.models.ministral3.modeling_ministral3 import Ministral3Attenti
 from transformers.models.qwen3_vl.modeling_qwen3_vl import Qwen3VLTextRotaryEmbedding
 
 from ropebook.museum import EXHIBITS
-from ropebook.museum.kit import turn
+from ropebook.museum.kit import SPEEDS, turn
+from ropebook.museum.lengths import in_tf32
 from ropelib import diagnose, inv_freq
 
 
@@ -96,11 +97,19 @@ def test_what_is_left_of_a_length_where_sines_are_of_other_pairs():
 
 def test_frequencies_in_bfloat16_are_as_far_off_as_both_heads_say():
     exhibit = says("frequencies in the dtype of x", "head of 128", "0.2 at 512")
-    assert "0.6 radians at 512" in exhibit.saw
+    assert "0.6 radians at 512" in exhibit.saw and "half a turn within 4096" in exhibit.saw
     for width, off in ((64, 0.2), (128, 0.6)):
         speeds = inv_freq(width)
-        apart = ((speeds - speeds.bfloat16().double()).abs() * 511).max()
-        assert float(apart) == pytest.approx(off, abs=0.05)
+        apart = (speeds - speeds.bfloat16().double()).abs()
+        assert float(apart.max() * 511) == pytest.approx(off, abs=0.05)
+    turned = torch.arange(4096)[:, None] * apart
+    assert math.pi - 0.01 < float(torch.minimum(turned, 2 * math.pi - turned).max()) <= math.pi
+
+
+def test_a_product_in_tf32_rounds_frequencies_too():
+    assert "up to 0.32 at 2048" in EXHIBITS["a product on the tensor cores"].saw
+    apart = (in_tf32(SPEEDS.float()).double() - SPEEDS).abs().max() * 2048
+    assert float(apart) == pytest.approx(0.325, abs=0.001)
 
 
 def test_a_mend_that_is_right_for_its_threads_model():

@@ -188,13 +188,22 @@ def _():
     return {"rotate": llama_pair(rope_type="dynamic", factor=4.0)}
 
 
-@exhibit("dynamic NTK from 16 on", layout="half", notes=("frequencies-depend-on-length",))
-def _():
+def _dynamic_from(trained):
     def rotate(x, ids):
-        longer = max(1.0, 2 * (int(ids.max()) + 1) / 16 - 1)
+        longer = max(1.0, 2 * (int(ids.max()) + 1) / trained - 1)
         return plain(x, ids, inv_freq(DIM, 10_000.0 * longer ** (DIM / (DIM - 2))))
 
     return {"rotate": rotate}
+
+
+@exhibit("dynamic NTK from 16 on", layout="half", notes=("frequencies-depend-on-length",))
+def _():
+    return _dynamic_from(16)
+
+
+@exhibit("dynamic NTK from 128 on", layout="half", notes=("frequencies-depend-on-length",))
+def _():
+    return _dynamic_from(128)
 
 
 @exhibit("xPos, q and k", layout="half", base=10_000, notes=("xpos",), positions=256)
