@@ -36,6 +36,7 @@
   const ways = node("div", {}, clear, museum ? node("a", { href: museum }, WORDS.museum) : "");
   const box = node("div", { class: "rope-filter" }, input, said, ways);
 
+  const lines = [...document.querySelectorAll(".page-toc a[href^='#']")]; // of the contents
   const opened = new Set(); // folds that were opened to show what is left
 
   function openWhatIsLeft(isTyped) {
@@ -75,6 +76,9 @@
       const counts = ["tr:not([hidden])", "tr"].map((kind) => part.querySelectorAll(`tbody ${kind}`).length);
       part.hidden = counts[0] === 0;
       part.querySelector(".rope-deeper-label").textContent = WORDS.rows(...counts);
+    }
+    for (const line of lines) {
+      line.parentElement.hidden = document.getElementById(line.hash.slice(1))?.hidden ?? false;
     }
     const left = rows.filter(({ row }) => !row.hidden).length;
     said.textContent = typed ? WORDS.rows(left, rows.length) : "";

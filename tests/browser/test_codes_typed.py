@@ -75,6 +75,22 @@ def test_codes_are_filtered_by_what_is_typed(page):
     expect(rows).to_have_count(len(CODES))
 
 
+def test_the_contents_list_the_groups_that_are_left(page):
+    box = page.get_by_role("searchbox", name="Filter these codes")
+    lines = page.locator(".page-toc li:has(a[href^='#'])")
+    hidden = page.locator(".page-toc li[hidden]")
+    number = lines.count()
+    assert number == len(grouped())
+    box.fill("off-by-one")
+    expect(hidden).to_have_count(number - 1)
+    expect(page.locator(".page-toc li:not([hidden])")).to_have_text([re.compile("^Positions")])
+    assert {hidden.nth(i).evaluate("(line) => getComputedStyle(line).display") for i in (0, 3)} == {
+        "none"
+    }
+    box.fill("")
+    expect(hidden).to_have_count(0)
+
+
 def test_the_box_stays_where_it_is_however_little_is_left(page):
     box = page.get_by_role("searchbox", name="Filter these codes")
     box.evaluate("(box) => scrollTo(0, box.getBoundingClientRect().top + scrollY - 100)")
