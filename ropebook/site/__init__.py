@@ -20,7 +20,17 @@ from sphinx.util import logging
 from ropebook import page as whole
 from ropebook import palette, tables
 from ropebook.exercises import RUN_SOLUTIONS
-from ropebook.site import cards, codes, folds, glossary, marks, reports, sections, widgets
+from ropebook.site import (
+    cards,
+    codes,
+    folds,
+    glossary,
+    literals,
+    marks,
+    reports,
+    sections,
+    widgets,
+)
 
 PLOTLY_MIME = "application/vnd.plotly.v1+json"
 logger = logging.getLogger(__name__)
@@ -252,6 +262,7 @@ def setup(app):
     codes.setup(app)
     folds.setup(app)
     glossary.setup(app)
+    literals.setup(app)
     reports.setup(app)
     sections.setup(app)
     widgets.setup(app)

@@ -844,10 +844,18 @@ def test_the_vector_is_copied_or_else_chosen(widget):
         "Object.defineProperty(navigator, 'clipboard', { value:"
         " { writeText: async (text) => { window.taken = text; } } })"
     )
+    page.evaluate(
+        "window.later = []; window.setTimeout = (call, after, ...by) =>"
+        " later.push(() => call(...by))"
+    )
     widget.control("copy").click()
     widget.frames()
     assert widget.control("copy").inner_text() == "copied"
+    assert widget.control("copy").get_attribute("aria-pressed") is None, "no choice, but a deed"
     assert page.evaluate("taken") == page.locator("code").inner_text() != lines
+    page.evaluate("later.forEach((call) => call())")
+    widget.frames()
+    assert widget.control("copy").inner_text() == "copy"
 
 
 def test_a_code_leads_to_its_row_where_the_page_knows_the_diagnosis(widget):

@@ -17,8 +17,8 @@ export const WORDS = {
     try: "Or try one:",
     stops: {
       page: "rope.py",
-      half: "✓ halves",
-      neighbors: "✓ neighbors",
+      half: "halves, right",
+      neighbors: "neighbors, right",
       clockwise: "clockwise",
       late: "one late",
       base: "other base",
@@ -35,7 +35,8 @@ export const WORDS = {
     },
     right:
       ", with pairs as {layout}. Every pair keeps its length and has turned by position × frequency. Do your weights want these pairs?",
-    none: ", and no bug known here. As {layout}, {fit} of 4 pairs are as they should be. To look further: python -m ropelib diagnose.",
+    none: ", and no bug known here. As {layout}, {fit} of 4 pairs are as they should be. To look further: ",
+    further: "python -m ropelib diagnose",
     coarse:
       ", in {layout}: off by up to {amount}, as half precision or two digits are. Paste float32 numbers with three digits or more; if these are such, it is wrong.",
     little:
@@ -169,7 +170,8 @@ function verdictOf(words, names, base, { problem, found, pairs, moved }) {
     return [verdict("coarse"), fill(said, { ...told, amount: formatNumber(amount, amount < 0.001 ? 4 : 3) })];
   }
   if (code === "none") {
-    return [verdict("none"), fill(words.none, { ...told, fit: pairs.filter(({ fits }) => fits).length })];
+    const said = fill(words.none, { ...told, fit: pairs.filter(({ fits }) => fits).length });
+    return [verdict("none"), said, html("code", {}, words.further), "."];
   }
   const { severity, sentence: general, fix } = names[code];
   const [denominator, bare] = [code === "exponents-not-as-expected" && amount < 3, amount > 1e15];
@@ -190,10 +192,12 @@ function verdictOf(words, names, base, { problem, found, pairs, moved }) {
 // What is handed over, and a button that takes it along.
 function makeGiven(words, { text, buttons, redraw }, x, base) {
   const code = text(({ position }) => given(x, position, base), "code", { class: "rope-vector-code" });
-  // What was copied last, and how that is said.
-  let [taken, how] = ["", "copy"];
+  // What was copied last, and how that is said: that it is copied, for a while.
+  let [taken, how, timer] = ["", "copy", null];
   const tell = (by) => {
+    clearTimeout(timer);
     [taken, how] = [code.textContent, by];
+    if (by === "copied") timer = setTimeout(tell, 2000, "copy");
     redraw();
   };
   const choose = () => {
@@ -205,9 +209,9 @@ function makeGiven(words, { text, buttons, redraw }, x, base) {
     if (navigator.clipboard) navigator.clipboard.writeText(code.textContent).then(() => tell("copied"), choose);
     else choose();
   };
-  const pressed = ({ position }) => taken === given(x, position, base);
-  const label = (state) => words.copy[pressed(state) ? how : "copy"];
-  return div("rope-vector-given", code, ...buttons({ copy: { label, onClick: copy, pressed } }));
+  const label = ({ position }) => words.copy[taken === given(x, position, base) ? how : "copy"];
+  const node = div("rope-vector-given", code, ...buttons({ copy: { label, onClick: copy } }));
+  return { node, stop: () => clearTimeout(timer) };
 }
 
 function makeBox(words, count, onText) {
@@ -282,15 +286,12 @@ function build(tools) {
         stopOf(pasted, x, at, base) === stop && (pasted !== own.pasted || at === own.at),
     },
   ]);
+  const taken = makeGiven(words, tools, x, base);
   const lead = html("span", { "aria-hidden": "true" }, words.try);
   return {
     node: div(
       "rope-frame rope-vector",
-      div(
-        "rope-vector-parts",
-        div("rope-vector-step", words.take, makeGiven(words, tools, x, base), position),
-        paste.node,
-      ),
+      div("rope-vector-parts", div("rope-vector-step", words.take, taken.node, position), paste.node),
       lesson,
       html(
         "div",
@@ -298,10 +299,13 @@ function build(tools) {
         lead,
         ...buttons(Object.fromEntries(stops)),
       ),
-      box,
       legendOf(words.legend, [28, 16], MARKS),
+      box,
     ),
-    stop: paste.stop,
+    stop() {
+      paste.stop();
+      taken.stop();
+    },
     measure: () => ({ width: widthOf(box, 240, 900) }),
     derive({ pasted, position: at }) {
       const { numbers, open, guessed, ...read } = readNumbers(pasted, x.length);
