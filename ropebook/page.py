@@ -259,9 +259,10 @@ def _frames(form: _Form, lit: set[str], pin: float | None) -> str:
         places = {"head": (left + 66, bottom), "layer": (right - 62, below)}
     else:
         clear = 49 + 44 + 20  # half a name, half of "you are here", and what keeps them apart
-        free = [pin is None or abs(x - pin) > clear for x in (right - 176, right - 64)]
-        head = right - 176 if free[0] else left + 64
-        places = {"head": (head, top), "layer": (right - 64 if free[1] else left + 180, outer)}
+        free = [pin is None or abs(x - pin) > clear for x in (right - 200, right - 64)]
+        head = right - 200 if free[0] else left + 64
+        layer = right - 64 if free[1] else head + (-140 if free[0] else 140)
+        places = {"head": (head, top), "layer": (layer, outer)}
     for name, (x, y) in places.items():
         half, shine = 49, " rope-here-lit" if name in lit else ""
         parts.append(f'<path class="rope-here-paper" d="{_box(x - half, y - 3, 2 * half, 6)}"/>')

@@ -140,6 +140,7 @@ def test_the_picture_is_low_and_its_words_stand_apart(chromium, faces, tmp_path,
         assert one["outside"] == [], station
         assert one["cut"] == [], f"{station}: an output cuts what stands out of it"
         assert one["abutting"] == [], f"{station}: the flag stands apart from other words"
+        assert one["between"] >= 24, f"{station}: the names of the frames are two"
         assert one["shown"] == 1, station
 
 
@@ -166,8 +167,11 @@ _LAYOUT = """() => [...document.querySelectorAll(".rope-here")].map((figure) => 
     return [...figure.querySelectorAll(".rope-here-framed")].filter(seen)
       .filter((node) => !apart(node.getBoundingClientRect(), wide)).map((node) => node.textContent);
   });
+  const [head, layer] = [...figure.querySelectorAll(".rope-here-framed")].filter(seen)
+    .map((node) => node.getBoundingClientRect());
+  const between = head ? Math.max(layer.left - head.right, head.left - layer.right) : 24;
   return {
-    cut: cut.map(([name]) => name), abutting,
+    between, cut: cut.map(([name]) => name), abutting,
     height: figure.getBoundingClientRect().height,
     shown: [...figure.querySelectorAll("svg[role=img]")].filter(seen).length,
     collisions, outside,
