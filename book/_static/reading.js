@@ -96,43 +96,6 @@
     openedForPrint.clear();
   });
 
-  // ---- the museum's plan: one stop of the keyboard, from which arrows go on -----------------------
-
-  const isPast = { ArrowDown: (box, from) => box.top >= from.bottom, ArrowUp: (box, from) => box.bottom <= from.top };
-
-  /** The link of the next line that stands closest; undefined past the last one. */
-  function nextLine(links, from, key) {
-    const far = ({ left, top }) => 8 * Math.abs(top - from.top) + Math.abs(left - from.left);
-    const boxes = links.map((link) => ({ link, box: link.getBoundingClientRect() }));
-    const past = boxes.filter(({ box }) => isPast[key](box, from));
-    return past.sort((one, other) => far(one.box) - far(other.box))[0]?.link;
-  }
-
-  function walkPlan(plan) {
-    const links = all(".rope-plan-halls a", plan);
-    const stopAt = (stop) => {
-      for (const link of links) link.tabIndex = link === stop ? 0 : -1;
-    };
-    plan.setAttribute("role", "toolbar");
-    plan.setAttribute("aria-label", "Bugs by where they show");
-    stopAt(links[0]);
-    plan.addEventListener("focusin", ({ target }) => links.includes(target) && stopAt(target));
-    plan.addEventListener("keydown", (event) => {
-      const at = links.indexOf(event.target);
-      if (at < 0 || event.altKey || event.ctrlKey || event.metaKey) return;
-      const { key } = event;
-      const to =
-        key in isPast
-          ? nextLine(links, event.target.getBoundingClientRect(), key)
-          : links[{ ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: links.length - 1 }[key]];
-      if (to === undefined && !/^Arrow/.test(key)) return;
-      event.preventDefault();
-      to?.focus();
-    });
-  }
-
-  all(".rope-plan").forEach(walkPlan);
-
   // ---- code: one switch for the whole book ------------------------------------------------------
 
   function offerCode() {

@@ -194,6 +194,12 @@ def _share_styles(app, page, template, context, doctree):
             context["body"] = context["body"].replace(f"<style>{style}</style>", "")
 
 
+def _bring_plan(app, page, template, context, doctree):
+    # The museum's plan is walked by a script that no other page needs.
+    if 'rope-museum rope-plan"' in (context.get("body") or ""):
+        app.add_js_file("plan.js", defer="defer")
+
+
 def _link_stations(app, page, template, context, doctree):
     # The picture of the whole names chapters; what address they have, only a page knows.
     def link(found: re.Match) -> str:
@@ -271,6 +277,7 @@ def setup(app):
     app.connect("doctree-read", lambda app, doctree: hold_signs(doctree))
     app.connect("html-page-context", _name_citations)
     app.connect("html-page-context", _share_styles)
+    app.connect("html-page-context", _bring_plan)
     app.connect("html-page-context", _link_stations)
     app.connect("build-finished", _write_assets)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
