@@ -370,7 +370,7 @@ def test_what_was_done_is_counted_in_the_sidebar_and_on_the_first_page(reader):
     expect(first.locator("article .rope-done")).to_have_text("1/2")  # once, of two links
     page.locator("[data-bet='bet 1']").click()
     expect(own).to_have_text("✓")
-    expect(own).to_have_accessible_name("2 of 2 bets and boxes done")
+    expect(own.locator("xpath=..")).to_have_accessible_name("One 2 of 2 bets and boxes done")
     expect(first.locator("article .rope-done")).to_have_text("✓")
     assert reader("two.html").locator("article .rope-done").count() == 0
 
