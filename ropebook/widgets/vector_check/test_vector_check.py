@@ -758,8 +758,12 @@ def test_what_one_position_does_not_tell_is_said(widget):
             "✗ Wrong: frequencies-multiplied, in halves. All frequencies are multiplied by 1.5."
         ),
         on(lambda x, ids, pairs: turn(x, ids * 4 / 3, pairs), 3, "half").pasted: (
-            "✗ Wrong: off-by-one, in halves. It is turned as position 4 should be, or all"
-            " frequencies are scaled. At another position a shift stays, a factor does not:"
+            "✗ Wrong: off-by-one, in halves. It is turned as position 4 should be, or every pair"
+            " turns 4/3 times as fast. At another position a shift stays, a factor does not:"
+        ),
+        on(lambda x, ids, pairs: turn(x, ids * 2, pairs), 3, "half").pasted: (
+            "✗ Wrong: positions-shifted, in halves. It is turned as position 6 should be, or every"
+            " pair turns 2 times as fast."
         ),
     }.items():
         widget.control("pasted").fill(pasted)
@@ -781,7 +785,9 @@ def test_a_stop_pastes_and_its_numbers_follow_the_position(widget):
     widget.control("stop_late").click()
     widget.slide(position=1.0)
     settle(widget)
-    assert "It is turned as position 17 should be, or all" in verdict(widget)
+    assert "It is turned as position 17 should be, or every pair turns 17/16 times as" in verdict(
+        widget
+    )
     assert f"position = {HIGHEST}" in widget.page.locator("code").inner_text()
 
 
@@ -837,6 +843,8 @@ def test_the_vector_is_copied_or_else_chosen(widget):
     widget.frames()
     assert widget.control("copy").inner_text() == "chosen: press Ctrl+C"
     assert page.evaluate("getSelection().toString()") == lines
+    settle(widget)
+    assert widget.control("copy").inner_text() == "chosen: press Ctrl+C", "until it is done"
     widget.slide(position=0.5)
     settle(widget)
     assert widget.control("copy").inner_text() == "copy", "another position is not copied yet"
@@ -845,8 +853,8 @@ def test_the_vector_is_copied_or_else_chosen(widget):
         " { writeText: async (text) => { window.taken = text; } } })"
     )
     page.evaluate(
-        "window.later = []; window.setTimeout = (call, after, ...by) =>"
-        " later.push(() => call(...by))"
+        "window.later = []; const start = setTimeout; window.setTimeout = (call, wait, ...given) =>"
+        " (wait < 1000 ? start(call, wait, ...given) : void later.push(() => call(...given))); 0"
     )
     widget.control("copy").click()
     widget.frames()
@@ -856,6 +864,23 @@ def test_the_vector_is_copied_or_else_chosen(widget):
     page.evaluate("later.forEach((call) => call())")
     widget.frames()
     assert widget.control("copy").inner_text() == "copy"
+
+
+def test_where_no_bug_is_known_the_command_that_looks_further_is_code(widget):
+    widget.control("pasted").fill("1 2 3 4 5 6 7 8")
+    settle(widget)
+    said = "✗ Wrong, and no bug known here. As halves, 0 of 4 pairs are as they should be."
+    assert verdict(widget) == f"{said} To look further: python -m ropelib diagnose."
+    command = widget.page.locator(".rope-lesson code")
+    assert command.inner_text() == "python -m ropelib diagnose"
+    color = "(node) => getComputedStyle(node).backgroundColor"
+    assert command.evaluate(color) != "rgba(0, 0, 0, 0)", "it stands out on any page"
+
+
+def test_the_marks_are_explained_before_they_are_seen(widget):
+    legend = widget.page.locator(".rope-vector > .rope-legend").bounding_box()
+    picture = widget.page.locator(".rope-vector-picture").bounding_box()
+    assert legend["y"] + legend["height"] <= picture["y"]
 
 
 def test_a_code_leads_to_its_row_where_the_page_knows_the_diagnosis(widget):

@@ -52,8 +52,8 @@ export const WORDS = {
     // What one vector shows, where the code says more or less.
     shown: {
       "does-not-rotate": "x came back as it was.",
-      "off-by-one": "It is turned as position {amount} should be, or all frequencies are scaled.",
-      "positions-shifted": "It is turned as position {amount} should be, or all frequencies are scaled.",
+      "off-by-one": "It is turned as position {amount} should be, or every pair turns {ratio} times as fast.",
+      "positions-shifted": "It is turned as position {amount} should be, or every pair turns {ratio} times as fast.",
       "frequencies-multiplied": "All frequencies are multiplied by {amount}.",
       "linearly-scaled": "All frequencies are divided by {amount}.",
       "attention-factor": "Every pair is {amount} times as long.",
@@ -133,6 +133,13 @@ export function quoted(found) {
   return text.length > 24 ? `${text.slice(0, 23)}…` : text;
 }
 
+// A fraction in its lowest terms: 4/3, or 2.
+export function ratio(over, under) {
+  const shared = (a, b) => (b ? shared(b, a % b) : a);
+  const by = shared(over, under);
+  return under === by ? `${over / by}` : `${over / by}/${under / by}`;
+}
+
 // Where the book tells of a code: the page of the diagnosis, found by any link that leads there.
 function linkOf(code) {
   const page = document.querySelector('a[href*="codes.html"]')?.getAttribute("href").split("#")[0];
@@ -152,7 +159,7 @@ function sentence(words, names, base, { guess, ...told }) {
   return guess && !told.problem ? [...nodes, ` ${fill(words.guesses[guess.by], guess)}`] : nodes;
 }
 
-function verdictOf(words, names, base, { problem, found, pairs, moved }) {
+function verdictOf(words, names, base, { problem, found, pairs, moved, position }) {
   if (problem) {
     const said = fill(words.problems[problem.code], { found: quoted(problem.found) });
     // Numbers of another position are no mistake.
@@ -177,7 +184,8 @@ function verdictOf(words, names, base, { problem, found, pairs, moved }) {
   const [denominator, bare] = [code === "exponents-not-as-expected" && amount < 3, amount > 1e15];
   const divided = code === "width-not-as-expected" ? "resting" : "over";
   const shown = bare ? "bare" : over > 1 ? divided : denominator ? "denominator" : code;
-  const parts = [fill(words.shown[shown] ?? general, { amount: formatQuantity(amount), over })];
+  const fast = Number.isInteger(amount) ? ratio(amount, position) : "";
+  const parts = [fill(words.shown[shown] ?? general, { amount: formatQuantity(amount), over, ratio: fast })];
   if (over === 1 && !bare) parts.push(words.undivided);
   // Frequencies of 8 binary digits are off by up to 1/2⁹, which a base near the right one may explain.
   if (code === "base-not-as-expected" && Math.abs(amount / base - 1) < 0.03) parts.push(words.shown.rounded);

@@ -3,7 +3,7 @@ import test from "node:test";
 
 import { judge } from "./bugs.js";
 import { printed } from "./numbers.js";
-import { example, given, quoted, stopOf } from "./widget.js";
+import { example, given, quoted, ratio, stopOf } from "./widget.js";
 
 const X = [3, 5, 7, -1, -4, 6, -2, 9];
 
@@ -35,4 +35,8 @@ test("a reader's text is quoted short, and as what it is", () => {
   assert.equal(quoted("two"), "two");
   assert.equal(quoted("a".repeat(40)), `${"a".repeat(23)}…`);
   assert.equal(quoted("\u202etwo"), "\\u{202e}two");
+});
+
+test("how many times as fast is a fraction in its lowest terms", () => {
+  assert.deepEqual([ratio(4, 3), ratio(6, 3), ratio(6, 4), ratio(2, 6)], ["4/3", "2", "3/2", "1/3"]);
 });
