@@ -1,15 +1,16 @@
-"""Where a word of code in a sentence may end a line: a flag nowhere, a long name behind its signs.
+"""Where a word of code may end a line: a flag nowhere, a long name behind its signs.
 
-A browser would break `--expected` behind its first hyphen, and a dotted path in the middle of a
-word.
+A browser would break `--expected` behind its hyphens, and a dotted path in the middle of a word.
 """
 
 import re
 
-_WORD = re.compile(r'<span class="pre">([^<]*)</span>')
 LONG = 24
-"""Letters that fit on a line of the smallest phone beside other words."""
-_SIGN = re.compile(r"([._/:]+)(?=\w)")
+"""Letters that fit on a line of the smallest phone, inside of a list or a fold."""
+_WORD = re.compile(r'<span class="pre">([^<]*)</span>')
+_FLAG = re.compile(rf"--?[A-Za-z][\w-]{{,{LONG}}}")
+_TYPED = re.compile(r"(?<![^\s>])[^\s<>]+(?![^<]*>)")
+_SIGN = re.compile(r"(?<=[^\W_])([._/:]+)(?=\w)")
 
 
 def breakable(markup: str) -> str:
@@ -21,16 +22,31 @@ def breakable(markup: str) -> str:
         >>> breakable('<span class="pre">transformers.modeling_rope_utils</span>')
         '<span class="pre">transformers.<wbr>modeling_<wbr>rope_<wbr>utils</span>'
     """
-    return _WORD.sub(_marked, markup)
+
+    def marked(found: re.Match) -> str:
+        kind = "pre rope-whole" if _FLAG.fullmatch(found[1]) else "pre"
+        return f'<span class="{kind}">{_parted(found[1])}</span>'
+
+    return _WORD.sub(marked, markup)
 
 
-def _marked(found: re.Match) -> str:
-    word = found[1]
-    if word.startswith("-"):
-        return f'<span class="pre rope-whole">{word}</span>'
-    if len(word) > LONG:
-        word = _SIGN.sub(r"\1<wbr>", word)
-    return f'<span class="pre">{word}</span>'
+def typed(line: str) -> str:
+    """Return the HTML of a line of code, its words marked.
+
+    Example:
+        >>> typed('read configurations/smollm3-3b.json --json')
+        'read configurations/<wbr>smollm3-3b.<wbr>json <span class="rope-whole">--json</span>'
+    """
+
+    def marked(found: re.Match) -> str:
+        word = found[0]
+        return f'<span class="rope-whole">{word}</span>' if _FLAG.fullmatch(word) else _parted(word)
+
+    return _TYPED.sub(marked, line)
+
+
+def _parted(word: str) -> str:
+    return _SIGN.sub(r"\1<wbr>", word) if len(word) > LONG else word
 
 
 def _mark(app, page, template, context, doctree):

@@ -18,6 +18,8 @@ from docutils.parsers.rst import directives
 from pygments.token import Generic, _TokenType
 from sphinx.util.docutils import SphinxDirective
 
+from ropebook.site import literals
+
 VERDICTS = {
     "This rotation is right": Generic.Output.Right,
     "This rotation is wrong": Generic.Output.Wrong,
@@ -26,7 +28,7 @@ VERDICTS = {
 """How a printed report begins, and the token of that line, a class of the page (book.css)."""
 _COLUMN = re.compile(r" {2}\w+ {2,}|\w+ {2,}| +")
 _FINDING = re.compile(r"(?:wrong|note ) {2}[\w-]+")
-_TYPED = re.compile(r"(?:>>>|\.\.\.) ( *)\S")
+_BEGINS = re.compile(r"(?:(?:>>>|\.\.\.|\$)(?= ))? *")
 _FITS = 32  # letters that stand side by side on the narrowest phone
 
 
@@ -47,7 +49,7 @@ def judged(tokens: Iterable[tuple[_TokenType, str]]) -> Iterator[tuple[_TokenTyp
 def hung(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:
     r"""Return lines of HTML in which those of a report or finding say where they go on when broken.
 
-    Long lines that are typed do so too: further in than they begin.
+    Long lines that are typed do so too, and those of code: further in than they begin.
 
     Args:
         lines: as `HtmlFormatter.wrap` gets them: whether it is one, and its HTML.
@@ -57,17 +59,21 @@ def hung(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:
         ...         '<span class="go">  layout  half</span>\n']
         >>> print(list(hung((1, line) for line in said))[1][1], end="")
         <span class="go" style="--in: 10">  layout  half</span>
+        >>> print(*hung([(1, "    return apply_rotary(x, cos, sin)\n")]))
+        (1, '<span style="--in: 8">    return apply_rotary(x, cos, sin)</span>\n')
     """
     report = False
     for is_line, line in lines:
         text = html.unescape(re.sub(r"<[^>]+>", "", line)).rstrip()
         printed = 'class="go"' in line
         report = 'class="go go-' in line or (printed and (report or bool(_FINDING.match(text))))
-        column, typed = _COLUMN.match(text), _TYPED.match(text)
+        column = _COLUMN.match(text)
+        typed = 'class="gp"' in line or 'class="g' not in line  # not printed, nor compared
         if report and column:
             line = line.replace('class="go"', f'class="go" style="--in: {column.end()}"', 1)
-        elif typed and 'class="gp"' in line and len(text) > _FITS:
-            line = f'<span style="--in: {8 + len(typed[1])}">{line.rstrip()}</span>\n'
+        elif typed and len(text) > _FITS:
+            further = _BEGINS.match(text).end() + 4
+            line = f'<span style="--in: {further}">{literals.typed(line.rstrip())}</span>\n'
         yield is_line, line
 
 

@@ -154,7 +154,7 @@ def visit(request, built_book, served_book, chromium):
         facts = page.evaluate(_FACTS)
         texts = faults_of_page(page)
         violations = axe(page, name, _AXE_SKIPS)
-        if facts["tokens"] and over_http:  # on the phone, where code scrolls in its box
+        if facts["tokens"] and over_http:  # on the phone, where code is broken
             violations += axe(page, name, _AXE_CODE, contrast=False)
         if name == _FORMULAE:
             violations += axe(page, name, _AXE_FORMULAE, contrast=False)
