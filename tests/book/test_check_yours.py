@@ -150,6 +150,15 @@ def test_the_choices_lead_to_the_sections_of_the_page():
     assert set(chosen) <= slugs and len(set(chosen)) == 8
 
 
+def test_one_way_stands_open_and_each_other_is_folded():
+    folded = set(re.findall(r"^\{[^}]*\.deeper\}\n## (.+)$", PAGE, re.MULTILINE))
+    open_ones = [one for one in re.findall(r"^## (.+)$", PAGE, re.MULTILINE) if one not in folded]
+    assert open_ones == [
+        *("What do you have?", "With the library", "A function in a file"),
+        *("It is right, and the model is still wrong", "What it answers"),
+    ]
+
+
 def test_reports_of_the_page_are_what_the_command_prints(folder, capsys):
     verdicts = []
     shown = [(name, code) for name, options, code in DIAGNOSED if "could-not" not in options]
@@ -261,6 +270,32 @@ def test_the_table_of_keys_is_what_json_prints(folder, capsys):
         keys = [*told, *(f"report.{key}" for key in report)]
         assert set(keys) <= set(keys_told())
     assert set(keys_told()) == {*told, *(f"report.{k}" for k in _report(capsys))}
+
+
+@pytest.mark.parametrize(
+    ("body", "code"),
+    [
+        ("raise ValueError", "call-raises"),
+        ("while True: pass", "call-hangs"),
+        ("return x[..., :3]", "shape-not-kept"),
+        ("return x * float('nan')", "not-finite"),
+        ("return x.to('meta')", "device-not-kept"),
+        ("return None", None),
+        ("return x.tolist()", None),
+    ],
+)
+def test_a_report_is_null_only_where_there_is_no_code(body, code, folder, capsys):
+    """Of what cannot be measured; `absent` above and a crash have no code and no report either."""
+    (told,) = re.findall(r"^\| `report` \| (.*) \|$", PAGE, re.MULTILINE)
+    assert "its one finding has" in told and told.endswith(
+        "null only where [there is no code](#what-it-answers) either"
+    )
+    (folder / "rope.py").write_text(f"def rotate(x, position_ids):\n    {body}\n")
+    status, said = run("diagnose rope.py:rotate --timeout 2 --json", capsys)
+    told = json.loads(said.out)
+    assert (status, told["status"]) == (2, "could-not-run") and told["error"]
+    codes = told["report"] and [finding["code"] for finding in told["report"]["findings"]]
+    assert codes == (code and [code])
 
 
 def _report(capsys):
