@@ -1,5 +1,6 @@
 """Rules about what is right and unusual."""
 
+from contextlib import suppress
 from dataclasses import replace
 
 import torch
@@ -20,7 +21,7 @@ from ropelib.diagnosis.probes import CallError, rising_gaps
 from ropelib.diagnosis.refusals import refused_calls
 from ropelib.diagnosis.report import Finding, note
 from ropelib.diagnosis.several_axes import sections
-from ropelib.diagnosis.tensors import random
+from ropelib.diagnosis.tensors import SAME, gap, random
 
 
 def _clockwise(m: Measured) -> Finding | None:
@@ -282,27 +283,38 @@ def _refused_rows(m: Measured) -> Finding | None:
             what += "comes back in another shape" if other_shape else "is refused"
             if not m.probe.wants_rows:
                 what += " with any position_ids, (seq_len,) as (batch, seq_len)"
-        return note(
-            "rows-refused",
-            f"{what}, so rows of a batch cannot stand at different positions{_rows_as_heads(m)}",
-        )
+        taken, cause = _rows_taken_wrongly(m)
+        said = f"{what}, so rows of a batch cannot stand at different positions{taken}"
+        return replace(note("rows-refused", said), cause=cause)
 
 
-def _rows_as_heads(m: Measured) -> str:
-    """Say where rows are taken all the same: tables of rows fit as many heads, or as many pairs."""
-    rows, one = torch.tensor([[0, 1, 2, 3, 4], [3, 4, 5, 6, 7]]), torch.arange(m.num_pairs)[None]
-    calls = {"as many rows as heads": (2, rows), "as many tokens as pairs": (1, one)}
-    wrongly = []
-    for what, (heads, ids) in calls.items():
-        if int(ids.max()) >= m.limit:
-            continue
-        x = random(len(ids), heads, ids.shape[1], m.head_dim)
-        try:
-            if m.differs(m.probe(x, ids), x, ids).any():
-                wrongly.append(what)
-        except CallError:
-            continue
-    return f"; {' and '.join(wrongly)} are taken, and wrongly." if wrongly else "."
+def _rows_taken_wrongly(m: Measured) -> tuple[str, str]:
+    """Say where rows are taken all the same: tables of rows fit as many heads, or as many pairs.
+
+    Returns:
+        The end of a sentence, and the cause, if it is known.
+    """
+    wrongly, by_head = [], False
+    with suppress(CallError):
+        rows = torch.tensor([[0, 1, 2, 3, 4], [3, 4, 5, 6, 7]])
+        x = random(2, 2, 5, m.head_dim)
+        turned = m.probe(x, rows)
+        if m.differs(turned, x, rows).any():
+            wrongly.append("as many rows as heads")
+            by_head = not m.differs(*(each.transpose(0, 1) for each in (turned, x)), rows).any()
+    with suppress(CallError):
+        one, x = torch.arange(m.num_pairs)[None], random(1, 1, m.num_pairs, m.head_dim)
+        if m.num_pairs <= m.limit and gap(m.probe(x, one), m.probe(x, one[0])) > SAME:
+            wrongly.append("as many tokens as pairs")
+    told = f"; {' and '.join(wrongly)} are taken, and wrongly." if wrongly else "."
+    if not by_head:
+        return told, ""
+    return (
+        f"{told} Rows of position_ids meet the heads: of 2 rows and 2 heads, head 0 of both rows "
+        "is turned by row 0 of position_ids, and head 1 by row 1.",
+        "cos and sin of shape (batch, seq_len, width) that lack unsqueeze(1), an axis for the "
+        "heads",
+    )
 
 
 def _float32_angles(m: Measured) -> Finding | None:

@@ -76,6 +76,41 @@ def test_rows_are_refused_where_nothing_is_taken_for_them():
     assert told["rows-refused"].startswith("x of several rows is refused with any position_ids, ")
 
 
+LACKING = {
+    "angles of position_ids": broadcast,
+    "rows of a table": lambda x, ids: broadcast(x, torch.arange(8192)[ids]),
+    "clockwise": lambda x, ids: broadcast(x, -ids),
+}
+
+
+@pytest.mark.parametrize("name", LACKING)
+def test_rows_that_meet_the_heads_are_said_to_lack_an_axis(name):
+    report = diagnose(LACKING[name])
+    (refused,) = (f for f in report.findings if f.code == "rows-refused")
+    assert report.ok and "; as many rows as heads are taken, and wrongly. " in refused.sentence
+    assert "Rows of position_ids meet the heads" in refused.sentence
+    assert "unsqueeze(1)" in refused.cause
+
+
+def test_as_many_tokens_as_pairs_are_called_wrong_only_where_they_are():
+    def one_row(x, ids):  # right, with one row of positions before as many tokens as there are
+        assert ids.dim() == 1 or len(ids) == 1
+        return plain(x, ids)
+
+    (right,) = (f for f in diagnose(one_row).findings if f.code == "rows-refused")
+    assert right.sentence.endswith("different positions.") and not right.cause
+
+    def pairs_first(x, ids):  # (batch, num_pairs, seq_len), where transpose(1, 2) is forgotten
+        angles = ids[..., None] * PLAIN
+        angles = angles.mT if ids.dim() > 1 else angles
+        (a, b), cos, sin = x.chunk(2, -1), angles.cos().float(), angles.sin().float()
+        return torch.cat((a * cos - b * sin, b * cos + a * sin), -1).to(x.dtype)
+
+    (wrong,) = (f for f in diagnose(pairs_first).findings if f.code == "rows-refused")
+    assert wrong.sentence.endswith("; as many tokens as pairs are taken, and wrongly.")
+    assert not wrong.cause
+
+
 def test_rows_that_come_back_in_another_shape_are_not_called_refused():
     def stacked(x, ids):
         return plain(x, ids) if ids.dim() == 1 else plain(x, ids)[None]
