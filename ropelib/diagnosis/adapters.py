@@ -93,6 +93,7 @@ def from_module(module: Callable) -> tuple[Rotate, Rotate]:
     )
     other = getattr(module, SEQ_FIRST, lambda: _transposed(module, 2))
     for i, rotation in enumerate(rotations):
+        rotation.hands_rows = True  # positions (seq_len,) are never what the module sees
         setattr(rotation, SEQ_FIRST, lambda i=i: from_module(other())[i])
     return rotations
 

@@ -81,7 +81,7 @@ def rows_taken(m: Measured) -> int:
     """Return 2, or 1 where x of two rows with one row of positions is refused."""
     if "rows" not in m.crowd:
         try:
-            m.probe(random(2, 2, 5, m.head_dim), range(5))
+            m.probe(random(2, 3, 5, m.head_dim), range(5))  # tables of rows fit as many heads
             m.crowd["rows"] = 2
         except CallError:
             m.crowd["rows"] = 1

@@ -281,7 +281,10 @@ def _refused_rows(m: Measured) -> Finding | None:
         if rows_taken(m) == 1:
             what = "x of several rows "
             what += "comes back in another shape" if other_shape else "is refused"
-            if not m.probe.wants_rows:
+            if getattr(m.probe.rotate, "hands_rows", False):
+                what += " with position_ids of shape (batch, seq_len), as what takes q and k is "
+                what += "handed them"
+            elif not m.probe.wants_rows:
                 what += " with any position_ids, (seq_len,) as (batch, seq_len)"
         taken, cause = _rows_taken_wrongly(m)
         said = f"{what}, so rows of a batch cannot stand at different positions{taken}"

@@ -141,14 +141,15 @@ def _form_of(rotate: Rotate, count: int, width: int, device: object) -> Callable
         lambda x, places, **options: rotate(x, *places, **options),
         by_rows(lambda x, places, **options: rotate(x, *places, **options)),
     ]
+    heads = 3 + (count == 3)  # axes that meet as many heads are no way
     for way, dtype in product(ways, (torch.float32, torch.bfloat16, torch.float16)):
-        x = torch.ones(1, 3, 5, width, device=device, dtype=dtype)
+        x = torch.ones(1, heads, 5, width, device=device, dtype=dtype)
         try:
             with torch.no_grad():
                 result = way(x, torch.arange(5, device=device).expand(count, 1, -1))
         except Exception:  # whatever a rotation raises that is called otherwise
             continue
-        if getattr(result, "shape", None) == (1, 3, 5, width):
+        if getattr(result, "shape", None) == x.shape:
             return way
     return rotate
 

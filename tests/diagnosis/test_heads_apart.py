@@ -80,6 +80,7 @@ LACKING = {
     "angles of position_ids": broadcast,
     "rows of a table": lambda x, ids: broadcast(x, torch.arange(8192)[ids]),
     "clockwise": lambda x, ids: broadcast(x, -ids),
+    "q and k": lambda q, k, position_ids: [broadcast(x, position_ids) for x in (q, k)],
 }
 
 
@@ -90,6 +91,16 @@ def test_rows_that_meet_the_heads_are_said_to_lack_an_axis(name):
     assert report.ok and "; as many rows as heads are taken, and wrongly. " in refused.sentence
     assert "Rows of position_ids meet the heads" in refused.sentence
     assert "unsqueeze(1)" in refused.cause
+    assert "any position_ids" not in refused.sentence  # one row is right, (seq_len,) and (1, ..)
+
+
+def test_axes_that_meet_as_many_heads_are_no_axes():
+    def rotate(x, ids):
+        assert ids.dim() == 2 and len(ids) > 1
+        return broadcast(x, ids)
+
+    (finding,) = diagnose(rotate).findings
+    assert finding.code == "call-raises" and "axes" not in finding.sentence
 
 
 def test_as_many_tokens_as_pairs_are_called_wrong_only_where_they_are():

@@ -91,6 +91,11 @@ def _():
     return {"rotate": rotate}
 
 
+@exhibit("q and k by rows that meet the heads", base=10_000, notes=("rows-refused",))
+def _():
+    return {"rotate": lambda q, k, position_ids: [broadcast(x, position_ids) for x in (q, k)]}
+
+
 # By chance
 
 
