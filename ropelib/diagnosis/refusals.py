@@ -14,6 +14,7 @@ from ropelib.diagnosis.probes import CallError, Probe, turns
 from ropelib.diagnosis.report import Finding, Report, note
 from ropelib.diagnosis.tensors import random
 
+_LONG = 23  # tokens of a call that a table of too few rows does not hold
 ALONE, CROWDED = "refused alone", "refused in a crowd"
 
 # How one may be handed over that is refused as it is.
@@ -54,14 +55,24 @@ def or_too_few_rows(report: Report, probe: Probe) -> Report:
 
     (found,) = report.findings
     rows = next((n for n in range(FEWEST) if not taken([n])), 0)
-    if all(taken(range(n)) and not taken(range(1, n + 1)) for n in (1, 5, 23)):
+    if all(taken(range(n)) and not taken(range(1, n + 1)) for n in (1, 5, _LONG)):
         hint = (
             "It takes position_ids 0 to 4 in a call of 5 tokens and not 1 to 5, and so at other "
             "lengths, as a table does that is made as long as the call: a step of decoding, whose "
             "one token is not at 0, is refused."
         )
         cause = "a table of x.shape[-2] rows, where position_ids.max() + 1 are needed"
-    elif rows > 1 and taken([rows - 1] * 23):
+    elif rows > 1 and taken(range(_LONG)) and taken([_LONG - 1]) and not taken([_LONG]):
+        hint = (
+            f"After calls of {rows} tokens at most it takes positions 0 to {rows - 1} and not "
+            f"{rows}, and after one of {_LONG} tokens 0 to {_LONG - 1} and not {_LONG}, as a table "
+            "does that is as long as the longest call so far."
+        )
+        cause = (
+            "a table of x.shape[-2] rows, kept until a call has more tokens: position_ids.max() + "
+            "1 are needed"
+        )
+    elif rows > 1 and taken([rows - 1] * _LONG):
         hint = (
             f"It takes positions 0 to {rows - 1} and not {rows}, however many tokens a call has, "
             f"as a table of {rows} rows does: {FEWEST} are needed here."

@@ -128,6 +128,31 @@ def test_a_table_as_long_as_the_call_is_told_as_such(rotate):
     assert "axes" not in finding.sentence and "position_ids.max() + 1" in finding.cause
 
 
+class Grown:
+    """A table that is made anew where a call has more tokens than it has rows."""
+
+    def __init__(self, looked_up=lambda table, ids: table[ids]):
+        self.table, self.looked_up = torch.zeros(0, 32), looked_up
+
+    def __call__(self, x, position_ids):
+        if len(self.table) < x.shape[2]:
+            self.table = torch.arange(x.shape[2])[:, None] * inv_freq(64).float()
+        angles = self.looked_up(self.table, position_ids)
+        return pairs_turned(x, angles[:, None] if angles.dim() == 3 else angles).to(x.dtype)
+
+
+def test_a_table_as_long_as_the_longest_call_so_far_is_told_as_such():
+    by_offset = Grown(lambda table, ids: table[int(ids[0]) :][: len(ids)])
+    for rotate in (Grown(), lambda x, offset: by_offset(x, offset + torch.arange(x.shape[2]))):
+        (finding,) = diagnose(rotate).findings
+        assert finding.code == "call-raises" and "however many" not in finding.sentence
+        assert "and after one of 23 tokens 0 to 22 and not 23, as a table " in finding.sentence
+        assert "position_ids.max() + 1 are needed" in finding.cause
+    short = torch.arange(7)[:, None] * inv_freq(64).float()
+    (finding,) = diagnose(lambda x, ids: pairs_turned(x, short[ids])).findings
+    assert "0 to 6 and not 7, however many tokens a call has" in finding.sentence
+
+
 def test_a_table_as_long_as_the_heads_is_not_taken_for_a_short_one():
     (finding,) = diagnose(lambda x, ids: plain(x, torch.arange(x.shape[1])[ids])).findings
     assert finding.code == "call-raises" and "It takes" not in finding.sentence
