@@ -24,7 +24,7 @@ from ropelib.diagnosis.miswritten import (
     sines_shifted,
 )
 from ropelib.diagnosis.origins import origin, reversed_order, shifted
-from ropelib.diagnosis.past_the_end import read_past_its_end
+from ropelib.diagnosis.past_the_end import clamped_to_the_call, read_past_its_end
 from ropelib.diagnosis.paths import not_repeated, stays_grown
 from ropelib.diagnosis.precision import coarse_frequencies, lost_precision
 from ropelib.diagnosis.probes import follows_gaps, keeps_by_length
@@ -402,6 +402,7 @@ CAUSES = [
     unfilled,
     counted_late,
     _last_pair,
+    clamped_to_the_call,
     lost_precision,
     coarse_frequencies,
     _inverted_ramp,

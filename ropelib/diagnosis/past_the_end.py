@@ -1,10 +1,12 @@
-"""The rule on a table that is read on where it ends, into whatever lies there."""
+"""Rules on a table that ends: one is read on there, another is as long as the call."""
 
 import torch
 from torch import Tensor
 
 from ropelib.diagnosis.measured import Measured
+from ropelib.diagnosis.probes import CallError
 from ropelib.diagnosis.report import Finding, wrong
+from ropelib.diagnosis.tensors import SAME, gap, random, spread
 
 _OFF = 0.02  # of a length, beyond what tables are rounded to
 _ASTRAY = 0.1  # rad
@@ -41,3 +43,38 @@ def _first_of_all(m: Measured, probed: int) -> int:
     lengths = torch.hypot(turned[:, a], turned[:, b]) / torch.hypot(x[a], x[b])
     off = (lengths / m.scale[: m.num_pairs] - 1).abs().amax(1) > _OFF + 2 * m.noise
     return min(int(off.int().argmax()), probed) if off.any() else probed
+
+
+def clamped_to_the_call(m: Measured) -> Finding | None:
+    """Positions beyond the number of tokens are as the last within it, and in longer calls not."""
+    tokens = len(m.far.positions)
+    beyond = m.far.matrices[m.far.positions >= tokens]
+    by_runs = getattr(m.probe.rotate, "runs_only", False) or m.obeys != "all"
+    if by_runs or 2 * tokens > m.limit or spread(beyond, axis=0) > SAME:
+        return None
+    x = random(1, 1, 1, m.head_dim).expand(1, 2, 2 * tokens, -1)
+    try:
+        longer = m.probe(x, range(2 * tokens))[0, 0]
+        again = m.probe(x[:, :, :tokens], m.far.positions)[0, 0]
+    except CallError:
+        return None
+    end = m.far.at_most(tokens).applied(x[:, :, :1], m.far.positions[-1:])[0, 0]
+    if m.permutation is not None:
+        end = torch.empty_like(end).index_copy_(-1, torch.tensor(m.permutation), end)
+    if gap(longer[tokens - 1 :][:1], end) > SAME or gap(longer[tokens:][:1], end) < SAME:
+        return None
+    like = f"positions from {tokens} on {{}} turned like position {tokens - 1}"
+    if gap(again[m.far.positions >= tokens], end.expand(len(beyond), -1)) < SAME:
+        return wrong(
+            "positions-clamped",
+            f"In a call of {tokens} tokens {like.format('are')}, and in one of {2 * tokens} tokens "
+            "they are not, as by a table that is as long as the call.",
+            "a table of x.shape[-2] rows, indexed with a clamp: position_ids.max() + 1 are needed",
+        )
+    return wrong(
+        "positions-clamped",
+        f"In the first call of {tokens} tokens {like.format('were')}, and after longer calls they "
+        "are not, as by a table that is as long as the longest call so far.",
+        "a table of x.shape[-2] rows, kept until a call has more tokens and indexed with a clamp: "
+        "position_ids.max() + 1 are needed",
+    )

@@ -22,6 +22,10 @@ def test_what_positions_are_read_as_is_told():
         "half the position, rounded": "but as round(p / 2): ",
         "a number more for each page": "not read as p: all pairs turn 64 like 65, 769 like 781, ",
         "a table of six rows, clamped": "but as min(p, 5): all pairs turn 6 like 5, ",
+        "a table as long as the call, clamped": "In a call of 62 tokens positions from 62 on are "
+        "turned like position 61, and in one of 124 tokens they are not, as by a table that is as ",
+        "a table as long as the longest call so far, clamped": "In the first call of 62 tokens "
+        "positions from 62 on were turned like position 61, and after longer calls they are not, ",
         "divided by the tokens of the call": "by the number of tokens of the call: one step turns "
         "by 6.889 times as much in a call of 9 tokens as in one of 62 tokens",
         "an offset, divided by the tokens of the call": "by the number of tokens of the call: one "

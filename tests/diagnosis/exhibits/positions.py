@@ -180,6 +180,22 @@ def _():
     return {"rotate": lambda x, ids: plain(x, ids.clamp(max=2999))}
 
 
+@exhibit("a table as long as the call, clamped", "positions-clamped", layout="half")
+def _():
+    return {"rotate": lambda x, ids: plain(x, ids.clamp(max=x.shape[2] - 1))}
+
+
+@exhibit("a table as long as the longest call so far, clamped", "positions-clamped", layout="half")
+def _():
+    rows = [0]
+
+    def rotate(x, ids):
+        rows[0] = max(rows[0], x.shape[2])
+        return plain(x, ids.clamp(max=rows[0] - 1))
+
+    return {"rotate": rotate}
+
+
 @exhibit("a table of 2000 rows that wraps around", "positions-wrap-around")
 def _():
     return {"rotate": lambda x, ids: plain(x, ids % 2000, layout="interleaved")}
