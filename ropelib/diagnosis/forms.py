@@ -127,7 +127,7 @@ def from_course(make: Callable, d_k: int = 64, max_seq_len: int = 8192) -> Rotat
         rotate = _as_rows_of_the_batch(make(**sizes))
     rotate.head_dim = d_k
     rotate.meant = Meant(inverse_frequencies(d_k, THETA), "interleaved")
-    rotate.holds = max_seq_len
+    rotate.holds, rotate.theta = max_seq_len, THETA
     return rotate
 
 
@@ -278,6 +278,8 @@ def as_its_form_asks(report: Report, rotate: Rotate, guessed: bool = False) -> R
     if guessed:
         findings = [*map(_as_guessed, report.findings), *_unlike_its_form(report, rotate)]
         report = replace(report, findings=tuple(findings))
+    if (theta := getattr(rotate, "theta", None)) is not None:
+        report = _by_the_theta_of_the_check(report, theta)
     holds = getattr(rotate, "holds", None)
     if holds is None or not report.ok:
         return report
@@ -314,6 +316,27 @@ def _as_guessed(finding: Finding) -> Finding:
         return finding
     said = "What is expected is read off the form of its arguments, and of what they are handed."
     return replace(finding, sentence=f"{finding.sentence} {said}")
+
+
+def _by_the_theta_of_the_check(report: Report, theta: float) -> Report:
+    """Say where its base is from, or ought to be: the check made it with a theta of its own."""
+    handed = f"theta={theta:g} was handed over by this check"
+
+    def is_its_base(base: float | None) -> bool:
+        return base is not None and abs(base / theta - 1) < 1e-4
+
+    def said(finding: Finding) -> Finding:
+        if finding.code != "base-not-as-expected":
+            return finding
+        if is_its_base(finding.evidence.get("base")):
+            cause = f"{handed}: hand over an instance that is made with the theta that is meant"
+        else:
+            cause = f"{handed}, and is not used: a base that is written into the code"
+        return replace(finding, cause=cause)
+
+    if is_its_base(report.base) and report.profile:
+        report = replace(report, profile=f"{report.profile}: {handed}")
+    return replace(report, findings=tuple(map(said, report.findings)))
 
 
 def _by_offset(rotate: Callable, name: str, both: bool) -> tuple[Rotate, ...]:

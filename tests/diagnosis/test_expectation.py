@@ -262,3 +262,34 @@ def test_how_a_bug_came_about_is_said(name):
     finding = diagnose(**made.make(), max_position=2048).findings[0]
     assert sentence in finding.sentence
     assert cause in finding.cause and "whole head" not in finding.cause.removeprefix(cause)
+
+
+class Course:
+    """The form of CS336, which the check makes an instance of with a theta of its own."""
+
+    def __init__(self, theta, d_k, max_seq_len):
+        self.speeds = inv_freq(d_k, theta)
+
+    def __call__(self, x, token_positions):
+        return plain(x[:, None], token_positions, self.speeds, layout="interleaved")[:, 0]
+
+
+class ThetaIgnored(Course):
+    def __init__(self, theta, d_k, max_seq_len):
+        super().__init__(10_000.0, d_k, max_seq_len)
+
+
+def test_the_theta_of_the_check_is_said_to_be_its_own():
+    handed = "theta=20000 was handed over by this check"
+    assert f"geometric with base 20000: {handed}\n" in str(diagnose(Course, max_position=64))
+    (ignored,) = diagnose(ThetaIgnored, max_position=64).findings
+    assert ignored.cause.startswith(f"{handed}, and is not used: ")
+    for finding in (ignored, *diagnose(Course, max_position=64, inv_freq=PLAIN).findings):
+        assert finding.code == "base-not-as-expected" and finding.cause.startswith(handed)
+        assert "configuration" not in str(finding)
+
+    course = Course(10_000.0, 64, 64)
+    report = diagnose(
+        lambda x, token_positions: course(x, token_positions), max_position=64, inv_freq=PLAIN
+    )
+    assert report.ok and "theta" not in report.profile
