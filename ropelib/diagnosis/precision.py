@@ -277,7 +277,8 @@ def _tables(m: Measured, far: Curves, early: Tensor, dtype: torch.dtype) -> Iter
             "positions-wrap-around",
             positions.remainder(length) * early,
             f"Position {length} is turned like position 0, and so on.",
-            "positions taken modulo the length of the table",
+            "position_ids cast to uint8, which counts to 255; or " * (length == 256)
+            + "positions taken modulo the length of the table",
             length,
         )
 

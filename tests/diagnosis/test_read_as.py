@@ -82,6 +82,8 @@ def test_a_cause_names_the_number_that_is_rounded():
         "angles in the dtype of x": "the product of position_ids and inv_freq in bfloat16, ",
         "degrees made of radians": "angles in degrees",
         "positions doubled": "positions that are doubled, ",
+        "positions in uint8": "position_ids cast to uint8, which counts to 255; or positions taken",
+        "table wraps around at 2048": "positions taken modulo the length of the table",
     }.items():
         assert report_on(name).findings[0].cause.startswith(cause)
 

@@ -237,6 +237,11 @@ def _():
     return {"rotate": lambda x, ids: plain(x, ids % 2048)}
 
 
+@exhibit("positions in uint8", "positions-wrap-around", layout="half", base=10_000)
+def _():
+    return {"rotate": lambda x, ids: plain(x, ids.to(torch.uint8))}
+
+
 @exhibit("positions that may not fall (packed rows)", "packed-rows-wrong", layout="half")
 def _():
     return {"rotate": lambda x, ids: plain(x, ids.cummax(dim=-1).values)}
