@@ -173,7 +173,9 @@ def broken_call(probe: Probe) -> Finding | None:
     except CallError:
         square = None
     if square is not None and spread(square, axis=1) > SAME > spread(square, axis=2):
-        return by_head({"raised": str(first).partition("\n")[0]})
+        said = str(first).partition("\n")[0].removeprefix(f"{probe.name} ")
+        raised = said.startswith("raised ")
+        return by_head({"raised" if raised else "an ordinary call": said.removeprefix("raised ")})
     for probe.wants_rows in (True, False):  # positions with a batch axis are what some insist on
         for probe.dtype in (None, *_DTYPES):
             try:

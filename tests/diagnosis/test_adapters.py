@@ -36,6 +36,18 @@ def test_adapters_give_the_same_report_as_the_rotation_itself():
     assert str(diagnose(swapped)) == expected
 
 
+def test_what_comes_back_in_another_shape_is_not_said_to_be_raised():
+    def rotate(x, ids):
+        if x.shape[1] != ids.shape[-1]:
+            return x[:, :1]
+        return plain(x.transpose(1, 2), ids).transpose(1, 2)
+
+    (finding,) = diagnose(rotate, max_position=64).findings
+    assert finding.code == "takes-sequence-first" and "raised" not in finding.evidence
+    said = "must keep the shape of x, got (1, 1, 5, 64) for x (1, 3, 5, 64) "
+    assert finding.evidence["an ordinary call"].startswith(said)
+
+
 @pytest.mark.parametrize("shift", [0, 1])
 def test_what_takes_the_sequence_first_is_told_how_to_be_judged(shift):
     def rotate(x, ids):
@@ -53,6 +65,8 @@ def test_what_takes_the_sequence_first_is_told_how_to_be_judged(shift):
     else:
         assert report.codes == ("takes-sequence-first",) and not report.ok
         assert "wrap it in seq_first" in report.findings[0].cause
+        raised = report.findings[0].evidence["raised"]
+        assert raised.startswith("AssertionError for x (1, 3, 5, 64) torch.float32 and ")
         assert diagnose(seq_first(breaks)).ok
         both = diagnose((seq_first(breaks), breaks)).findings[0]
         assert (both.code, both.where) == ("takes-sequence-first", "k")
