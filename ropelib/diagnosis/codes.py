@@ -173,7 +173,7 @@ _NOTES = {
     ),
     "rows-refused": (
         "position_ids of shape (batch, seq_len) are refused.",
-        "tables without a batch axis",
+        "tables without a batch axis, or with one and none for the heads",
         "Needed where rows stand at different positions: packed texts, a step after prompts of "
         "different lengths.",
     ),
