@@ -233,7 +233,7 @@ WRONG = {
     "positions-shifted": (
         "All positions of a call, or of an axis, are shifted by one number.",
         "an offset added twice, one of another sequence, or one that counts the new tokens",
-        "Let the first token be 0; read an offset before new tokens are counted.",
+        "Let the first token be 0; add an offset once, as it was before new tokens were counted.",
     ),
     "turned-at-position-0": (
         "Position 0 is turned, and no shift explains it.",

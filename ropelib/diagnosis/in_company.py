@@ -1,6 +1,7 @@
 """The rule on positions that are read by what else the call holds: its length, its largest one."""
 
 from collections.abc import Iterator
+from itertools import product
 
 import torch
 from torch import Tensor
@@ -17,6 +18,7 @@ _TURNED = 0.3  # rad, by which two lengths are told apart
 _LONG = 128  # tokens of a call that is not short
 _ALIKE = 0.02  # of a position: what float32 leaves of far ones
 _STARTS = (5, 12)  # of calls: with a table of 32 rows, twice as far is within it
+_TOKENS = (3, 7)  # of them
 
 
 def read_in_company(m: Measured) -> Finding | None:
@@ -24,7 +26,7 @@ def read_in_company(m: Measured) -> Finding | None:
     if m.obeys not in ("all", "start") or not m.partner or m.noise > 1e-4:
         return None
     if m.obeys == "start":
-        return _divided(m)
+        return _divided(m) or _offset_counted(m)
     rules = (_divided, _offset_counted, _held_to_the_end)
     found = next(filter(None, (rule(m) for rule in rules)), None)
     return found or of_its_axis(m, read_in_company)
@@ -76,25 +78,69 @@ def _numbers(m: Measured, ids: list[Tensor]) -> Iterator[tuple[str, str, list[in
 
 
 def _offset_counted(m: Measured) -> Finding | None:
-    """Tokens of a later call that stand further on by its offset, once more or several times."""
-    if not getattr(m.probe.rotate, "runs_only", False):
+    """Tokens of a later call that stand further on by its offset, or by a number that 0 lacks."""
+    if m.obeys == "all" and not getattr(m.probe.rotate, "runs_only", False):
         return None
     speeds = speeds_of(short := _of_the_short_call(m), torch.arange(len(short)))
-    x, tokens, times = random(1, 1, 1, m.head_dim), torch.arange(3), set()
-    for start in _STARTS:
-        rotated = m.probe(x.expand(-1, -1, len(tokens), -1), tokens + start)
-        read = [shift_of(each, speeds) for each in _angles(m, rotated)] if speeds.any() else [None]
-        if None in read or not _alike(torch.tensor(read) - read[0], tokens):
+    x, read = random(1, 1, 1, m.head_dim), {}
+    for start, tokens in product(_STARTS, _TOKENS) if speeds.any() else ():
+        ids = torch.arange(tokens)
+        rotated = m.probe(x.expand(-1, -1, tokens, -1), ids + start)
+        each = [shift_of(angles, speeds) for angles in _angles(m, rotated)]
+        if None in each or not _alike(torch.tensor(each) - each[0], ids):
             return None
-        times.add(round(read[0] / start, 2))
-    if len(times) > 1 or max(times) <= 1:
-        return None
-    return wrong(
-        "positions-shifted",
-        f"In a call that begins at position {start} the first token is turned as position "
-        f"{read[0]:.6g} should be, and so on: the offset counts {times.pop():g} times.",
-        "an offset added to positions that have it already",
-    )
+        read[start, tokens] = each[0]
+    times = {round(first / start, 2) for (start, _), first in read.items()}
+    if len(times) == 1 and max(times) > 1:
+        start, first = _STARTS[-1], read[_STARTS[-1], _TOKENS[0]]
+        return wrong(
+            "positions-shifted",
+            f"In a call that begins at position {start} the first token is turned as position "
+            f"{first:.6g} should be, and so on: the offset counts {times.pop():g} times.",
+            "an offset added to positions that have it already",
+        )
+    return _offset_moved(read) if float(m.start.abs().max()) < _APART else None
+
+
+def _offset_moved(read: dict[tuple[int, int], float]) -> Finding | None:
+    """Later calls that begin a number of positions from where they should.
+
+    Args:
+        read: as which position the first token is turned, by the one asked for and the number of
+            tokens.
+    """
+    more = {key: first - key[0] for key, first in read.items()}
+    start, (few, many) = _STARTS[0], _TOKENS
+    for counted in (0, 1):
+        left = [shift - counted * tokens for (_, tokens), shift in more.items()]
+        shift = round(left[0])
+        if max(abs(each - shift) for each in left) > _ALIKE or not (shift or counted):
+            continue
+        first = start + shift + counted * few
+        if not counted:
+            cause = "a number added to an offset above 0, as in past_len + 1"
+            if shift < 0:
+                cause = (
+                    "a number taken from an offset above 0, as in start_pos - 1, or a table that "
+                    "is read from the row before"
+                )
+            return wrong(
+                "positions-shifted",
+                f"In a call that begins at position {start} the first token is turned as position "
+                f"{first} should be, and so on; a call that begins at 0 is right.",
+                cause,
+                shift=shift,
+            )
+        return wrong(
+            "positions-shifted",
+            f"In a call of {few} tokens that begins at position {start} the first is turned as "
+            f"position {first} should be, and so on, in one of {many} tokens as position "
+            f"{start + shift + many}; a call that begins at 0 is right.",
+            "an offset that counts the new tokens too: the length of the cache, read after they "
+            "are in it",
+            **{f"shift_with_{tokens}_tokens": shift + tokens for tokens in _TOKENS},
+        )
+    return None
 
 
 def _of_the_short_call(m: Measured) -> Tensor:

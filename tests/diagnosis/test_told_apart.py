@@ -18,6 +18,12 @@ MEASURED = {
     "angles less whole turns of 6.28": {"off by a turn": math.tau - 6.28},
     "the exponent has lost its minus": {"base": 10_000},
     "no minus, against a configuration": {"base": 10_000},
+    "an offset above 0 is past_len + 1": {"shift": 1},
+    "an offset above 0 is start_pos - 1": {"shift": -1},
+    "an offset above 0 is the length after the new tokens": {
+        "shift with 3 tokens": 3,
+        "shift with 7 tokens": 7,
+    },
 }
 
 

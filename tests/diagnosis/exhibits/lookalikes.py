@@ -201,6 +201,32 @@ def _():
     return {"rotate": lambda x, offset: plain(x, torch.arange(x.shape[2]) + 2 * offset)}
 
 
+MOVED = {
+    "past_len + 1": lambda offset, tokens: offset + 1,
+    "start_pos - 1": lambda offset, tokens: offset - 1,
+    "the length after the new tokens": lambda offset, tokens: offset + tokens,
+}
+
+for name, moved in MOVED.items():
+
+    @exhibit(f"an offset above 0 is {name}", "positions-shifted", layout="half")
+    def _(moved=moved):
+        def rotate(x, offset):
+            tokens = x.shape[2]
+            return plain(x, torch.arange(tokens) + (moved(offset, tokens) if offset else 0))
+
+        return {"rotate": rotate}
+
+
+@exhibit("position_ids count on from one late, but from 0", "positions-shifted", layout="half")
+def _():
+    def rotate(x, ids):
+        first = ids[..., :1]
+        return plain(x, torch.arange(x.shape[2]) + first + (first > 0))
+
+    return {"rotate": rotate}
+
+
 @exhibit("an offset in bfloat16 (keras-hub 1544)", "positions-in-bfloat16", base=10_000)
 def _():
     return from_rounded(torch.bfloat16)
