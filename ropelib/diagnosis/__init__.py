@@ -23,6 +23,7 @@ from ropelib.diagnosis.calls import CALLS
 from ropelib.diagnosis.causes import CAUSES, SHAPELESS
 from ropelib.diagnosis.circumstances import judged_in_eval, surroundings
 from ropelib.diagnosis.expectation import SUSPECT, Expectation, is_a_rotation, width_meant
+from ropelib.diagnosis.factors import without
 from ropelib.diagnosis.forms import adapted, as_a_step, as_its_form_asks, from_course, from_offset
 from ropelib.diagnosis.guards import LONGEST, Exit, Unmeasured, finding_of
 from ropelib.diagnosis.handed import from_freqs_cis, from_operator
@@ -367,6 +368,7 @@ def _report(m: Measured, expectation: Expectation) -> Report:
     if finding and finding.code == "position-0-lost":
         m = m.without_position_0()
     told = {"attention_factor": _snap(float(m.scale.mean()))} if m.keeps_lengths else {}
+    m = without(m, finding) if finding else m
     if m.is_proportional and not (finding and finding.code == "positions-bent"):
         told |= {"base": m.fit.base, "factor": m.fit.factor, "inv_freq": m.inv_freq}
         told |= {"direction": m.direction, "profile": _profile(m) + _of_which_call(m)}

@@ -10,7 +10,7 @@ from ropelib.diagnosis.call_decides import (
     last_tokens_left,
     later_chunks,
 )
-from ropelib.diagnosis.factors import coarse_steps, factors_apart, rows_apart
+from ropelib.diagnosis.factors import coarse_steps, factors_apart, rows_apart, x_added
 from ropelib.diagnosis.fit import is_round
 from ropelib.diagnosis.heads import heads_differ, heads_made_of_others, rows_as_tokens
 from ropelib.diagnosis.in_company import read_in_company
@@ -387,6 +387,7 @@ CAUSES = [
     read_in_company,
     _shifted,
     sines_shifted,
+    x_added,
     factors_apart,
     coarse_steps,
     _scaled,

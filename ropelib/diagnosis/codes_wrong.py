@@ -75,7 +75,7 @@ WRONG = {
     "norm-not-kept": (
         "Lengths change with the position, or are scaled by what is no attention factor.",
         "cos and sin of different angles in one pair, or another factor moved in",
-        "Take cos and sin of one pair from one angle, and scale scores, not vectors.",
+        "Take both tables of a pair from one angle, times one factor or none; add, scale no more.",
     ),
     # Pairs
     "factor-changes-midway": (

@@ -1,5 +1,6 @@
 """Rules about cosine beside sine: one factor and one position for both, in both lines."""
 
+from dataclasses import replace
 from itertools import product
 
 import torch
@@ -10,6 +11,7 @@ from ropelib.diagnosis.tensors import gap
 
 _SEEN = 0.02  # of the square of a length, which both of them must have
 _ENOUGH = 8  # entries
+_ADDED = 0.02  # times x
 _TURNS = 0.3  # rad/token: a row more or less is seen
 _SINGLE = 1e-5  # of an entry: values that are one
 _FEWER, _AS_MANY = 0.7, 0.9  # of the values that exact ones have
@@ -53,6 +55,53 @@ def factors_apart(m: Measured) -> Finding | None:
             factor_of_the_second=second,
         )
     return None
+
+
+def x_added(m: Measured) -> Finding | None:
+    """Cosine and sine of each pair lie on one circle, whose middle is not zero."""
+    if not m.partner:
+        return None
+    cosines, sines = (rows.flatten() for rows in m.rows(m.near))
+    squares = (cosines**2 + sines**2)[:, None]
+    # Of (cosine - a)^2 + sine^2 = b^2: what is known of a and b from each.
+    known = torch.stack((2 * cosines, torch.ones_like(cosines)), dim=1)
+    found = torch.linalg.lstsq(known, squares).solution
+    added, rest = found.flatten().tolist()
+    if rest + added**2 < _SEEN or abs(added) < _ADDED or float(sines.abs().max()) < _TURNS:
+        return None
+    turned = (rest + added**2) ** 0.5
+    if gap(known @ found, squares) > _FITS * turned**2:
+        return None
+    whole = max(abs(turned - 1), abs(added - 1)) < _FITS
+    times = "" if whole else f", {added:.5g} times beside {turned:.5g} times"
+    return wrong(
+        "norm-not-kept",
+        f"x itself is added to what is rotated{times}: lengths change with the angle.",
+        "a residual, x + rotated, inside the rotation",
+        x_itself=added,
+        what_is_rotated=turned,
+    )
+
+
+def without(m: Measured, finding: Finding) -> Measured:
+    """Return what is measured of the rotation alone, where a finding of these tells what is not."""
+    told = finding.evidence
+    if "x itself" in told:
+        return _of_the_rotation(m, told["x itself"], *[told["what is rotated"]] * 2)
+    if "factor of cosine" in told:
+        return _of_the_rotation(m, 0, told["factor of cosine"], told["factor of sine"])
+    return m
+
+
+def _of_the_rotation(m: Measured, added: float, cosine: float, sine: float) -> Measured:
+    other, rows, columns = m.undescribed(), m.dims, [m.partner[dim] for dim in m.dims]
+    for name in ("near", "far"):
+        curves = getattr(m, name)
+        matrices = curves.matrices.clone()
+        matrices[:, rows, rows] = (matrices[:, rows, rows] - added) / cosine
+        matrices[:, rows, columns] /= sine
+        setattr(other, name, replace(curves, matrices=matrices))
+    return other
 
 
 def rows_apart(m: Measured) -> Finding | None:

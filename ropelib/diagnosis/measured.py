@@ -139,7 +139,7 @@ class Measured:
 
     def without_position_0(self) -> "Measured":
         """Return the same with position 0 unturned, where that one alone is turned wrongly."""
-        other = self._undescribed()
+        other = self.undescribed()
         unturned = self.near.matrices[1].clone()
         unturned[self.dims] = 0
         unturned[self.dims, self.dims] = self.lengths(self.near)[1]
@@ -151,7 +151,7 @@ class Measured:
 
     def of_axis(self, axis: int) -> "Measured":
         """Return what the pairs of one axis alone show; all need follow one."""
-        other = self._undescribed()
+        other = self.undescribed()
         of_pairs, count = self.axes.of_pairs, self.num_pairs
         own = [pair for pair in range(count) if of_pairs[pair] == axis]
         both = [(self.dims[pair], self.dims[pair + count]) for pair in own]
@@ -159,7 +159,8 @@ class Measured:
         vars(other)["axes"] = None
         return other
 
-    def _undescribed(self) -> "Measured":
+    def undescribed(self) -> "Measured":
+        """Return the same, of which nothing is described yet."""
         other = copy.copy(self)
         for name in vars(type(self)):
             if isinstance(getattr(type(self), name), cached_property):

@@ -11,6 +11,8 @@ from ropelib.diagnosis import diagnose
 MEASURED = {
     "sine alone has a factor": {"factor of sine": 1.005, "factor of cosine": 1},
     "cosine alone has a factor, in bfloat16": {"factor of cosine": 1.02, "factor of sine": 1},
+    "x is added inside": {"x itself": 1, "what is rotated": 1},
+    "half of x is added to half of what is rotated": {"x itself": 0.5, "what is rotated": 0.5},
     "one line of each pair has a factor": {"factor of the first": 1.003, "factor of the second": 1},
     "sine is read one row late": {"rows apart": 1},
     "tables of a few bits": {"steps": 16},
@@ -35,6 +37,14 @@ def test_numbers_are_those_of_the_rotation(name):
     if "6.28" in name:
         rel = 0.02
     assert {k: finding.evidence[k] for k in expected} == pytest.approx(expected, rel=rel)
+
+
+@pytest.mark.parametrize("name", ["cosine alone has a large factor", "x is added inside"])
+def test_frequencies_are_those_of_the_rotation_without_what_is_wrong_with_it(name):
+    report = diagnose(**next(e for e in EXHIBITS if e.name == name).make())
+    assert report.profile == "geometric with base 10000" and report.direction == 1
+    assert report.inv_freq.tolist() == pytest.approx(PLAIN.tolist(), rel=1e-5)
+    assert report.attention_factor is None
 
 
 def by(shift_q, shift_k):

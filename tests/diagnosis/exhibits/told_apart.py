@@ -4,7 +4,17 @@ import math
 
 import torch
 
-from exhibits.kit import DIM, PLAIN, exhibit, over_heads, plain, swapped_halves, turn
+from exhibits.kit import (
+    DIM,
+    PLAIN,
+    YARN_FACTOR,
+    exhibit,
+    over_heads,
+    plain,
+    swapped_halves,
+    turn,
+    yarn,
+)
 from ropelib import inv_freq
 
 LINES = torch.tensor([1.003, 1.0]).repeat_interleave(DIM // 2)
@@ -26,14 +36,34 @@ def by_tables(cosine=lambda t: t, sine=lambda t: t, of=PLAIN, sine_late=0):
 # Cosine beside sine
 
 
-@exhibit("sine alone has a factor", "norm-not-kept", layout="half")
+@exhibit("sine alone has a factor", "norm-not-kept", layout="half", base=10_000)
 def _():
     return by_tables(sine=lambda t: 1.005 * t)
+
+
+@exhibit("cosine alone has a large factor", "norm-not-kept", layout="half", base=10_000)
+def _():
+    return by_tables(lambda t: 1.2 * t)
 
 
 @exhibit("cosine alone has a factor, in bfloat16", "norm-not-kept", layout="half")
 def _():
     return by_tables(lambda t: (1.02 * t).bfloat16().double(), lambda t: t.bfloat16().double())
+
+
+@exhibit("cosine alone has the factor of YaRN", "norm-not-kept", layout="half", base=10_000)
+def _():
+    return by_tables(lambda t: YARN_FACTOR * t, of=yarn())
+
+
+@exhibit("x is added inside", "norm-not-kept", layout="half", base=10_000)
+def _():
+    return {"rotate": lambda x, ids: x + plain(x, ids)}
+
+
+@exhibit("half of x is added to half of what is rotated", "norm-not-kept", base=10_000)
+def _():
+    return {"rotate": lambda x, ids: (x + plain(x, ids, layout="interleaved")) / 2}
 
 
 @exhibit("one line of each pair has a factor", "norm-not-kept", layout="half")
