@@ -22,6 +22,7 @@ from ropelib.diagnosis.miswritten import (
     miswritten,
     pairs_of_two_axes,
     sines_shifted,
+    tables_arranged_apart,
 )
 from ropelib.diagnosis.origins import origin, reversed_order, shifted
 from ropelib.diagnosis.past_the_end import clamped_to_the_call, read_past_its_end
@@ -146,6 +147,8 @@ def _pairs_disagree(m: Measured) -> Finding | None:
             else "b * cos - a * sin in the second line of a pair, or a rotated copy (-b, -a)",
             largest_stretch_at_position_1=float(torch.linalg.matrix_norm(m.near.matrices[1], 2)),
         )
+    if apart := tables_arranged_apart(m):
+        return apart
     by_dim = dict(zip(m.dims, m.speeds.tolist(), strict=True))
     speeds = torch.tensor([by_dim[r] for r in sorted(by_dim)], dtype=torch.float64)
     count = len(speeds) // 2

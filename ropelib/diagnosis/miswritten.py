@@ -1,13 +1,14 @@
 """Rules about the two lines that turn a pair: one written as the other, or after it."""
 
 from collections.abc import Sequence
+from itertools import permutations
 
 import torch
 from torch import Tensor
 
 from ropelib.diagnosis.lines import lines_of_pairs
 from ropelib.diagnosis.measured import Measured
-from ropelib.diagnosis.report import Finding, wrong
+from ropelib.diagnosis.report import PAIRS_OF, Finding, wrong
 from ropelib.diagnosis.tensors import gap
 
 _SAME = 1e-3  # entries, exact but for float32
@@ -166,6 +167,31 @@ def distinct_columns(speeds: Tensor, head_dim: int, tolerance: Tensor) -> tuple[
         f"before{', and then again from the first on' if len(again) else ''}.",
         each if turning == head_dim else cut if len(again) else f"{cut}; or {each}",
     )
+
+
+def tables_arranged_apart(m: Measured) -> Finding | None:
+    """One of cos and sin is arranged for halves and the other for neighbors."""
+    count, order = m.num_pairs, sorted(range(2 * m.num_pairs), key=m.dims.__getitem__)
+    if count < 4 or m.pairing.layout is None or m.noise < _UNEVEN:
+        return None
+    cosines, sines = (rows[:, order] / m.lengths(m.near)[0, order] for rows in m.rows(m.near))
+    arranged = {
+        "halves (0 1 2 .. 0 1 2 ..)": lambda table: table.chunk(2, dim=1),
+        "neighbors (0 0 1 1 ..)": lambda table: (table[:, 0::2], table[:, 1::2]),
+    }
+    for of_cos, of_sin in permutations(arranged):
+        (c, c2), (s, s2) = arranged[of_cos](cosines), arranged[of_sin](sines)
+        if _alike(c, c2) and _alike(s, s2) and _alike(c**2 + s**2, torch.ones_like(c)):
+            return wrong(
+                "angles-differ-within-pairs",
+                f"Cosines are arranged for {of_cos}, sines for {of_sin}, and pairs are "
+                f"{PAIRS_OF[m.pairing.layout]}: most dimensions have the cosine of one angle and "
+                "the sine of another, so lengths change.",
+                "torch.cat((angles, angles), -1) for one of the two tables, repeat_interleave(2) "
+                "for the other",
+                change_of_scores_at_one_distance=m.relativity_error,
+            )
+    return None
 
 
 def pairs_of_two_axes(m: Measured) -> Finding | None:

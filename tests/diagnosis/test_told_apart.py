@@ -39,6 +39,17 @@ def test_numbers_are_those_of_the_rotation(name):
     assert {k: finding.evidence[k] for k in expected} == pytest.approx(expected, rel=rel)
 
 
+def test_tables_in_two_orders_are_told_by_their_orders():
+    for name, cosines, sines, pairs in (
+        ("cosines tiled, sines repeated", "halves (0", "neighbors (0", "(i, i + rotary_dim / 2)"),
+        ("cosines repeated, sines tiled, of neighbors", "neighbors (0", "halves (0", "(2i, 2i + 1"),
+    ):
+        (finding,) = diagnose(**next(e for e in EXHIBITS if e.name == name).make()).findings
+        assert f"Cosines are arranged for {cosines}" in finding.sentence
+        assert f"sines for {sines}" in finding.sentence and pairs in finding.sentence
+        assert not any("frequency" in name for name in finding.evidence)
+
+
 @pytest.mark.parametrize("name", ["cosine alone has a large factor", "x is added inside"])
 def test_frequencies_are_those_of_the_rotation_without_what_is_wrong_with_it(name):
     report = diagnose(**next(e for e in EXHIBITS if e.name == name).make())

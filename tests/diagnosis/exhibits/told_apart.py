@@ -12,6 +12,7 @@ from exhibits.kit import (
     over_heads,
     plain,
     swapped_halves,
+    swapped_neighbors,
     turn,
     yarn,
 )
@@ -99,6 +100,30 @@ def _():
 @exhibit("tables of eight bits", layout="half", notes=("tables-in-low-precision",))
 def _():
     return by_tables(*[lambda t: (127 * t).round() / 127] * 2)
+
+
+def by_orders(cosines_tiled, sines_tiled, swapped):
+    """Rotate by tables of cos and sin that are tiled or repeated each by itself."""
+
+    def in_order(angles, tiled):
+        return torch.cat((angles, angles), -1) if tiled else angles.repeat_interleave(2, -1)
+
+    def rotate(x, ids):
+        angles = over_heads(ids[..., None] * PLAIN)
+        cos, sin = in_order(angles, cosines_tiled).cos(), in_order(angles, sines_tiled).sin()
+        return (x * cos + swapped(x) * sin).type_as(x)
+
+    return {"rotate": rotate}
+
+
+@exhibit("cosines tiled, sines repeated", "angles-differ-within-pairs")
+def _():
+    return by_orders(True, False, swapped_halves)
+
+
+@exhibit("cosines repeated, sines tiled, of neighbors", "angles-differ-within-pairs")
+def _():
+    return by_orders(False, True, swapped_neighbors)
 
 
 # Frequencies and angles
