@@ -15,6 +15,7 @@ _FITS = 0.02  # of an entry: more than tables in bfloat16 err
 _WHOLE = 0.05  # how far a term may be from 1 or 0 times cos, sin or x
 _STEPS = 3001  # frequencies tried from 0 to pi, before each is made exact
 
+_ITSELF = (0, 0, 1)
 Line = tuple[tuple[int, int, int], tuple[int, int, int]]  # of a, of b: times cos, sin and 1
 _TURNS = {  # counterclockwise and clockwise
     sign: (((1, 0, 0), (0, -sign, 0)), ((0, sign, 0), (1, 0, 0))) for sign in (1, -1)
@@ -151,7 +152,7 @@ def _words(line: Line) -> str:
 
 
 def _cause(lines: tuple[Line, Line], off: list[int]) -> str:
-    (_, b), (a2, _) = lines
+    (a, b), (a2, b2) = lines
     used = [any(terms[i] for line in lines for terms in line) for i in range(3)]
     if lines[0] == lines[1]:
         return "a line copied and not changed"
@@ -161,6 +162,10 @@ def _cause(lines: tuple[Line, Line], off: list[int]) -> str:
         )
     if not any(b) and not any(a2):
         return "a rotated copy of x that is x itself, or rotated twice"
+    if used == [False, True, True] and a == b2 == _ITSELF:
+        return "x for x * cos: the table of cos is lost"
+    if used == [True, False, True] and b[2] and a2[2]:
+        return "the rotated copy for the rotated copy * sin: the table of sin is lost"
     if used[0] != used[1]:
         return "one table handed over as both, (cos, cos), or both terms multiplied by one of them"
     return "a letter, a sign, cos or sin left as it was in a copied line, or a term that is lost"

@@ -14,6 +14,8 @@ SAID = {
     "rotate_half of rotate_half": "the lines are a cos - a sin and b cos - b sin, where",
     "no second line, of zeros": "the line of b is 0, where b cos + a sin is meant",
     "no second line, of x": "the line of b is b, where b cos + a sin is meant",
+    "no cosine": "the lines are -b sin + a and a sin + b, where",
+    "no sine": "the lines are a cos - b and b cos + a, where",
     "clockwise, b for a in the second line": "the line of b is b cos - b sin, where b cos - a sin",
 }
 CAUSES = {
@@ -23,6 +25,8 @@ CAUSES = {
     "no second line, of zeros": "a line that is missing",
     "rotate_half of rotate_half": "a rotated copy of x that is x itself, or rotated twice",
     "a for b in the second line": "a letter",
+    "no cosine": "x for x * cos",
+    "no sine": "the rotated copy for the rotated copy * sin",
 }
 
 

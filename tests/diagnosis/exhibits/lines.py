@@ -41,6 +41,8 @@ MISWRITTEN = {
     "no second line, of zeros": lambda a, b, c, s: (a * c - b * s, 0 * b),
     "no second line, of x": lambda a, b, c, s: (a * c - b * s, b),
     "no sine in the second line": lambda a, b, c, s: (a * c - b * s, b * c),
+    "no cosine": lambda a, b, c, s: (a - b * s, b + a * s),
+    "no sine": lambda a, b, c, s: (a * c - b, b * c + a),
     "clockwise, b for a in the second line": lambda a, b, c, s: (a * c + b * s, b * c - b * s),
     "sin and cos swapped, a minus for a plus": lambda a, b, c, s: (a * s - b * c, b * s - a * c),
 }
