@@ -141,7 +141,7 @@ COMPARED = {
     "frequencies-not-as-expected": (
         "Frequencies are not the expected ones.",
         "another scaling method, or other parameters of it",
-        "Compare rope_type and each of its keys.",
+        "Compare rope_type and each of its keys, and in which order pairs are counted.",
     ),
     "long-calls-not-as-expected": (
         "Frequencies do not change with the length of the call as they are meant to.",

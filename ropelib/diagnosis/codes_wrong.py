@@ -40,7 +40,7 @@ WRONG = {
     "heads-differ": (
         "Heads are turned differently.",
         "tables with an axis of heads, or a slice that rotates some heads only",
-        "Give all heads the same cos and sin; such as differ on purpose, hand over one by one.",
+        "Give all heads one cos and sin; transpose, not view; what differs, hand over one by one.",
     ),
     "heads-mixed": (
         "A head comes out otherwise beside others than alone.",
@@ -96,7 +96,7 @@ WRONG = {
     "cosine-negated": (
         "One dimension of each pair has a minus before its cosine.",
         "x negated in place, on the way to the rotated copy; a sign on the wrong term",
-        "Negate a copy: -b, and not b.neg_().",
+        "Negate a copy, -b and not b.neg_(); write a cos - b sin for a, b cos + a sin for b.",
     ),
     "pair-overwritten": (
         "One dimension of a pair is made of the other one as it was already turned.",
