@@ -371,7 +371,7 @@ def _report(m: Measured, expectation: Expectation) -> Report:
     m = without(m, finding) if finding else m
     if m.is_proportional and not (finding and finding.code == "positions-bent"):
         told |= {"base": m.fit.base, "factor": m.fit.factor, "inv_freq": m.inv_freq}
-        told |= {"direction": m.direction, "profile": _profile(m) + _of_which_call(m)}
+        told |= {"direction": m.direction, "profile": _profile(m) + _of_which_call(m, finding)}
     return Report(
         head_dim=m.head_dim,
         layout=m.pairing.layout,
@@ -399,8 +399,10 @@ def _snap(value: float) -> float:
     return 1.0 if abs(value - 1) < 1e-6 else value
 
 
-def _of_which_call(m: Measured) -> str:
-    """Say of what call frequencies are, where a shorter one has others."""
+def _of_which_call(m: Measured, finding: Finding | None) -> str:
+    """Say of what call frequencies are, where a shorter one, or an earlier one, has others."""
+    if finding and finding.code == "frequencies-stay-grown":
+        return ", after a long call"
     in_runs = m.obeys == "start" or getattr(m.probe.rotate, "runs_only", False)
     if in_runs or not turns_otherwise_when_short(m):
         return ""

@@ -66,6 +66,10 @@ def test_frequencies_of_one_call_are_told_as_such():
     assert report_on("dynamic NTK from 16 on").profile.endswith(near)
     for name in ("dynamic NTK, one pass", "positions doubled"):
         assert "call" not in report_on(name).profile
+    for exhibit in EXHIBITS:  # a call like it that comes first has others
+        if exhibit.code == "frequencies-stay-grown":
+            assert "as in a call" not in str(profile := report_on(exhibit.name).profile)
+            assert profile is None or profile.endswith(", after a long call")
 
 
 def test_a_base_of_the_length_is_no_bug_of_other_widths():
