@@ -24,6 +24,7 @@ from ropelib.diagnosis.causes import CAUSES, SHAPELESS
 from ropelib.diagnosis.circumstances import judged_in_eval, surroundings
 from ropelib.diagnosis.expectation import SUSPECT, Expectation, is_a_rotation, width_meant
 from ropelib.diagnosis.factors import without
+from ropelib.diagnosis.fit import Fit
 from ropelib.diagnosis.forms import adapted, as_a_step, as_its_form_asks, from_course, from_offset
 from ropelib.diagnosis.guards import LONGEST, Exit, Unmeasured, finding_of
 from ropelib.diagnosis.handed import from_freqs_cis, from_operator
@@ -47,6 +48,7 @@ from ropelib.diagnosis.probes import (
 )
 from ropelib.diagnosis.refusals import or_otherwise, or_too_few_rows
 from ropelib.diagnosis.report import Finding, Report, note
+from ropelib.diagnosis.series import of_each_axis
 from ropelib.diagnosis.several_axes import number_of_axes, text_of
 from ropelib.diagnosis.steps import q_in_steps
 from ropelib.diagnosis.threads import one_thread
@@ -413,17 +415,26 @@ def _of_which_call(m: Measured, finding: Finding | None) -> str:
 def _profile(m: Measured) -> str:
     fit, speeds = m.fit, m.turning
     if fit.is_geometric:
-        times = fit.factor if fit.factor > 1 else 1 / fit.factor
-        how = "divided" if fit.factor > 1 else "multiplied"
-        factor = "" if abs(fit.factor - 1) < 1e-5 else f", {how} by {times:.6g}"
-        about = "about " if m.noise > 1e-4 else ""  # as coarse tables tell it
-        return f"geometric with base {about}{fit.base:.6g}{factor}"
+        return _in_words(fit, m)
     if fit.jump is not None:
         slow = fit.factor * fit.jump
         return (
             f"not geometric: base {fit.base:.6g} at both ends, the fastest {fit.split[0]} pairs "
             f"divided by {fit.factor:.6g}, the slowest {fit.split[1]} by {slow:.6g}"
         )
+    axes = {axis: _in_words(each, m) for axis, each in of_each_axis(m).items()}
+    if axes:
+        alike = len(set(axes.values())) == 1
+        each = {"each axis": axes[min(axes)]} if alike else {f"axis {i}": axes[i] for i in axes}
+        return "; ".join(f"{name}: {series}" for name, series in each.items())
     if m.num_pairs == 1:
         return f"one pair, {float(speeds[0]):.6g} rad/token"
     return f"not geometric: {float(speeds.min()):.6g} to {float(speeds.max()):.6g} rad/token"
+
+
+def _in_words(fit: Fit, m: Measured) -> str:
+    times = fit.factor if fit.factor > 1 else 1 / fit.factor
+    how = "divided" if fit.factor > 1 else "multiplied"
+    factor = "" if abs(fit.factor - 1) < 1e-5 else f", {how} by {times:.6g}"
+    about = "about " if m.noise > 1e-4 else ""  # as coarse tables tell it
+    return f"geometric with base {about}{fit.base:.6g}{factor}"

@@ -236,7 +236,7 @@ class Measured:
         first, second = speeds[:count], speeds[count:]
         if count < 3 or bool(((first - second).abs() > 1e-3).any()):  # a rule says so
             return speeds
-        return speeds + whole_turns(first, self.pairing.slots, self._tolerance).repeat(2)
+        return speeds + whole_turns(first, self.pairing.slots, self.tolerance).repeat(2)
 
     def _below_half_a_turn(self) -> Tensor:
         speeds = speeds_of(self.phases(self.near), self.near.positions)
@@ -343,10 +343,11 @@ class Measured:
     @cached_property
     def fit(self) -> Fit:
         """The series that the frequencies follow, as exactly as the tables tell it."""
-        return Fit.of(self.turning, self.pairing.width, self._tolerance, self.pairing.slots)
+        return Fit.of(self.turning, self.pairing.width, self.tolerance, self.pairing.slots)
 
     @property
-    def _tolerance(self) -> float:
+    def tolerance(self) -> float:
+        """By how much logarithms of frequencies may miss those of a series."""
         return 5e-6 + 4 * self.noise
 
     @cached_property

@@ -20,6 +20,7 @@ from ropelib.diagnosis.origins import centered
 from ropelib.diagnosis.probes import CallError, rising_gaps
 from ropelib.diagnosis.refusals import refused_calls
 from ropelib.diagnosis.report import Finding, note
+from ropelib.diagnosis.series import of_each_axis
 from ropelib.diagnosis.several_axes import sections
 from ropelib.diagnosis.tensors import SAME, gap, random
 
@@ -123,13 +124,8 @@ def _frequencies(m: Measured) -> Finding | None:
             else "Each pair turns faster than the one before.",
             fastest_frequency=fastest,
         )
-    if fit.is_geometric and abs(fit.factor - 1) > 1e-4:
-        how = "divided" if fit.factor > 1 else "multiplied"
-        return note(
-            "linearly-scaled",
-            f"All frequencies are {how} by one factor.",
-            factor=max(fit.factor, 1 / fit.factor),
-        )
+    if fit.is_geometric:
+        return _scaled_by(fit.factor)
     if fit.jump is not None and abs(fit.factor * fit.jump - 1) > 1e-3:  # less is no scaling
         return note(
             "not-geometric",
@@ -141,11 +137,28 @@ def _frequencies(m: Measured) -> Finding | None:
             base=fit.base,
             factor=fit.factor * fit.jump,
         )
-    if not fit.is_geometric and m.num_pairs > 1:
+    if factors := {f"{each.factor:.4f}": each.factor for each in of_each_axis(m).values()}:
+        if len(factors) > 1:
+            return note(
+                "not-geometric",
+                "Each axis has a geometric series, and not all of them begin at one frequency; "
+                "compare them with the configuration: diagnose(..., expected=...).",
+            )
+        return _scaled_by(*factors.values())
+    if m.num_pairs > 1:
         return note(
             "not-geometric",
             "Frequencies are no geometric series; compare them with the configuration: "
             "diagnose(..., expected=...).",
+        )
+
+
+def _scaled_by(factor: float) -> Finding | None:
+    if abs(factor - 1) > 1e-4:
+        return note(
+            "linearly-scaled",
+            f"All frequencies are {'divided' if factor > 1 else 'multiplied'} by one factor.",
+            factor=max(factor, 1 / factor),
         )
 
 

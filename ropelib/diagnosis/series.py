@@ -48,6 +48,17 @@ def unfilled(m: Measured) -> Finding | None:
     )
 
 
+def of_each_axis(m: Measured) -> dict[int, Fit]:
+    """Return the series of each axis over its own pairs; none unless all have one, of 3 pairs."""
+    if m.axes is None or m.axes.of_pairs is None:
+        return {}
+    of_pairs = torch.tensor(m.axes.of_pairs)
+    parts = {axis: m.turning[of_pairs == axis] for axis in of_pairs.unique().tolist()}
+    fits = {axis: Fit.of(part, len(part), m.tolerance) for axis, part in parts.items()}
+    known = len(fits) > 1 and all(len(part) > 2 for part in parts.values())
+    return fits if known and all(fit.is_geometric for fit in fits.values()) else {}
+
+
 def beyond_sense(m: Measured) -> Finding | None:
     """A geometric series of a base that nobody takes, or of angles in degrees."""
     fit, width = m.fit, m.pairing.width

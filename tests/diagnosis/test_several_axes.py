@@ -7,7 +7,15 @@ import pytest
 import torch
 from exhibits import EXHIBITS
 from exhibits.kit import plain, turn
-from exhibits.several_axes import AXIAL, IN_BLOCKS, IN_TURN, ROWS_FIRST, of
+from exhibits.several_axes import (
+    AXIAL,
+    FILM,
+    FILM_SPEEDS,
+    IN_BLOCKS,
+    IN_TURN,
+    ROWS_FIRST,
+    of,
+)
 
 from ropelib import inv_freq
 from ropelib.__main__ import main
@@ -224,6 +232,23 @@ def test_what_is_said_of_an_axis_alone():
     assert alone.codes == ("axis-ignored",)
     report = diagnose(of([0, 1] * 16), axes=[1] * 32, **SHORT)
     assert report.codes == ("axes-in-turn",)
+
+
+def test_the_series_of_each_axis_is_told():
+    for rotate, count in ((HEIGHT_AND_WIDTH, 2), (of(FILM, FILM_SPEEDS), 3)):
+        report = diagnose(rotate, axes=count, **SHORT)
+        assert report.profile == "each axis: geometric with base 10000"
+        assert "not-geometric" not in report.codes and report.ok
+    halved = diagnose(of(ROWS_FIRST, AXIAL / 2), axes=2, **SHORT)
+    assert halved.profile == "each axis: geometric with base 10000, divided by 2"
+    assert "linearly-scaled" in halved.codes and "not-geometric" not in halved.codes
+    two = torch.cat((inv_freq(32), inv_freq(32, 500)))
+    profile = "axis 0: geometric with base 10000; axis 1: geometric with base 500"
+    assert diagnose(of(ROWS_FIRST, two), axes=2, **SHORT).profile == profile
+    two = torch.cat((inv_freq(32), inv_freq(32) / 2))
+    apart = diagnose(of(ROWS_FIRST, two), axes=2, **SHORT)
+    assert "; axis 1: geometric with base 10000, divided by 2" in apart.profile
+    assert "not-geometric" in apart.codes
 
 
 def test_what_axes_do_where_they_differ_is_told():

@@ -35,7 +35,7 @@ def _():
 @exhibit(
     "patches of one row, tables in bfloat16",
     layout="interleaved",
-    notes=("several-axes", "not-geometric", "tables-in-low-precision"),
+    notes=("several-axes", "tables-in-low-precision"),
 )
 def _():
     def rotate(x, ids):

@@ -263,7 +263,7 @@ def axial(scale=1.0, shift=0.0, count=2, layout="half"):
     return lambda x, ids: rotate(x, ids + shift)
 
 
-@exhibit("an image's positions halved", layout="half", notes=("several-axes", "not-geometric"))
+@exhibit("an image's positions halved", layout="half", notes=("several-axes", "linearly-scaled"))
 def _():
     return {"rotate": axial(0.5), "axes": 2}
 
@@ -322,7 +322,7 @@ def _():
     return {"rotate": (axial(0.05, -6.5), axial(0.05)), "axes": 2}
 
 
-SHORT = ("several-axes", "not-geometric", "table-ends", "few-positions")
+SHORT = ("several-axes", "table-ends", "few-positions")
 
 
 @exhibit("a table of 16 rows for each side", layout="half", notes=SHORT, positions=16)
