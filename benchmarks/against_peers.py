@@ -3,7 +3,7 @@
 transformers' models with their own configurations, and the packages of `.venv/peers`, where
 `make bench` puts them. Whatever is not installed is said to be missing.
 
-    python benchmarks/against_peers.py                  # all; two minutes on two cores
+    python benchmarks/against_peers.py                  # all
     python benchmarks/against_peers.py llama phi onnx   # those whose name has one of these words
 """
 

@@ -56,8 +56,8 @@ define(
         "the longest is right",
         kind="choice",
         question="Four texts are filled up in front to one length (padded), each counted from its "
-        "own first word, and answered together. The longest answer is right, the other three are "
-        "garbage. Which line of the step that answers did it?",
+        "own first word, and answered together. The answer to the longest is right, the other "
+        "three are garbage. Which line of the step that answers did it?",
         options=(
             Option(
                 "position = places in the cache, for all rows",

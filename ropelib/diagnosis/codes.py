@@ -209,7 +209,7 @@ _NOTES = {
     ),
     "autocast-refused": (
         "Under torch.autocast it raises.",
-        "a kernel for one dtype, beside what autocast has made bfloat16",
+        "a kernel for one dtype, beside what autocast has made half precision",
         "Needed under autocast alone: switch it off inside.",
     ),
     "random-in-training": (

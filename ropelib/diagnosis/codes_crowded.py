@@ -188,7 +188,7 @@ CROWDED = {
     # What surrounds a call
     "wrong-under-autocast": (
         "Under torch.autocast it is turned otherwise.",
-        "angles made by a product (@, einsum), which autocast computes in bfloat16",
+        "angles made by a product (@, einsum), which autocast computes in half precision",
         "Make angles under torch.autocast(device_type, enabled=False).",
     ),
     "int32-positions-misread": (

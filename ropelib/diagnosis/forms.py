@@ -168,7 +168,7 @@ def adapted(
         return (from_course(rotate, width, max_position),)
     if "token_positions" in names:
         return (_as_rows_of_the_batch(rotate),)
-    if "input_pos" in names:  # torchtune, LitGPT
+    if "input_pos" in names:  # as torchtune has it
         return (_by_input_pos(rotate),)
     if _is_one_table(rotate, names):
         return from_freqs_cis(rotate, width)
@@ -360,7 +360,7 @@ def _by_offset(rotate: Callable, name: str, both: bool) -> tuple[Rotate, ...]:
 
 
 def _by_input_pos(rotate: Callable) -> Rotate:
-    """Call as torchtune does, the sequence first, or as LitGPT does."""
+    """Call as torchtune does, the sequence first, or with the heads first."""
 
     def heads_first(x: Tensor, position_ids: Tensor) -> Tensor:
         return rotate(x, input_pos=position_ids)

@@ -60,7 +60,7 @@ def megatron(t, freqs):  # (seq_len, batch, num_heads, head_dim)
     return (t * freqs.cos() + swapped(t) * freqs.sin()).type_as(t)
 
 
-def litgpt(x, input_pos):
+def heads_first(x, input_pos):
     return plain(x, input_pos)
 
 
@@ -157,7 +157,7 @@ RIGHT = [
     (lit_llama, "interleaved", "a real table"),
     (flux, "interleaved", "(cos, sin) with each entry twice, as (a, a, b, b)"),
     (megatron, "half", "x (seq_len, batch, num_heads, head_dim)"),
-    (litgpt, "half", "x (batch, num_heads, seq_len, head_dim)"),
+    (heads_first, "half", "x (batch, num_heads, seq_len, head_dim)"),
     (runtime, "half", None),
     (before, "half", None),
     (both_before, "half", None),
@@ -376,4 +376,4 @@ def test_the_command_line_transposes_what_any_form_is_handed(tmp_path, monkeypat
 
 def test_seq_first_of_what_knows_its_order_is_that_order():
     assert diagnose(seq_first(real_table), **SHORT).ok
-    assert diagnose(seq_first(litgpt), **SHORT).ok
+    assert diagnose(seq_first(heads_first), **SHORT).ok
