@@ -312,7 +312,7 @@ WRONG = {
     ),
     "positions-in-float16": (
         "Positions are rounded: from 2049 on neighbors coincide.",
-        "positions in the dtype of x",
+        "positions in float16, as by .half(), or in the dtype of x",
         "Keep positions integers until they are multiplied in float32.",
     ),
     "positions-in-tf32": (

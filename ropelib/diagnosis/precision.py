@@ -19,7 +19,8 @@ from ropelib.diagnosis.several_axes import of_its_axis
 from ropelib.diagnosis.slots import of_its_slot, tokens_exchanged
 from ropelib.diagnosis.tensors import wrap
 
-_SMALLEST = 2.0**-14  # that float16 holds to 11 bits
+_SMALLEST, _LARGEST = 2.0**-14, 65504  # that float16 holds to 11 bits
+_EXACT = 1e-5  # of a frequency: less than what 11 bits lose of some
 ROUNDINGS = {  # from float64 to what is left of a number, and how many significant bits that is
     "bfloat16": (lambda t: t.bfloat16().double(), 8),
     "float16": (lambda t: t.half().double(), 11),
@@ -35,6 +36,12 @@ _CASTS = {
 def _round_to_bits(value: Tensor, bits: int) -> Tensor:
     mantissa, exponent = torch.frexp(value.double())
     return torch.ldexp((mantissa * 2**bits).round() / 2**bits, exponent)
+
+
+def _in_halves(frequencies: Tensor, limit: int) -> bool:
+    """Say whether positions of 11 bits are float16's: a product in TF32 rounds frequencies too."""
+    apart = (_round_to_bits(frequencies, 11) / frequencies - 1).abs()
+    return limit <= _LARGEST and float(apart.nan_to_num().max()) > _EXACT
 
 
 def lost_precision(m: Measured) -> Finding | None:
@@ -78,7 +85,11 @@ def _explain(m: Measured, far: Curves, near: Curves, when: str) -> Finding | Non
     early = speeds_of(near_phases[:9], near.positions[:9])
     dtype = getattr(torch, when.split()[-1]) if when else torch.float32
     several = (at_one, speeds, lambda bits: _through_rounding(phases, positions, speeds, bits))
-    guesses = [_guesses(positions, *several, m.limit, when), _tables(m, far, early, dtype)]
+    in_halves = not when and m.noise < _EXACT and _in_halves(at_one, m.limit)
+    guesses = [
+        _guesses(positions, *several, m.limit, when, in_halves),
+        _tables(m, far, early, dtype),
+    ]
     if m.obeys == "start" or getattr(m.probe.rotate, "runs_only", False):
         guesses.insert(0, _rounded_starts(far.positions, speeds, m.limit, when))
     for guess in chain(*guesses):
@@ -194,20 +205,22 @@ def _guesses(
     through: Callable[[int], Tensor],
     limit: int,
     when: str,
+    in_halves: bool,
 ) -> Iterator[_Guess]:
     """What the angles would be under each bug, the simplest first."""
     for name in ("bfloat16", "float16" if when else "tf32"):
         to_low, bits = ROUNDINGS[name]
         places = len(to_low(torch.arange(limit)).unique())
+        dtype = "float16" if in_halves and name == "tf32" else name
         yield _Guess(
-            f"positions-in-{name}",
+            f"positions-in-{dtype}",
             to_low(positions) * speeds,
             f"Positions are rounded to {bits} significant bits{when}: 0 .. {limit - 1} are only "
             f"{places} places, and from {2**bits} on not all neighbors can be told apart.",
             "a matrix product in TF32, which rounds frequencies as well, or positions in float16; "
             "multiply elementwise in float32"
-            if name == "tf32"
-            else f"arange or position_ids in {name}, often by .to(x.dtype) or type_as",
+            if dtype == "tf32"
+            else f"arange or position_ids in {dtype}, often by .to(x.dtype) or type_as",
         )
         for coarse in (positions, to_low(positions)):
             yield _Guess(
@@ -244,16 +257,16 @@ def _rounded_starts(ids: Tensor, speeds: Tensor, limit: int, when: str) -> Itera
     if len(starts) > 1:
         starts = [a - neighbors(a, n)[0] for a, n in zip(starts, tokens, strict=True)]
     starts = torch.tensor(starts)[runs]
-    for name in ("bfloat16", "tf32"):
+    for dtype, name in (("bfloat16", "bfloat16"), ("float16", "tf32")):  # as float16 up to 65504
         to_low, bits = ROUNDINGS[name]
         first = 2**bits + 1
         if first < limit:
             yield _Guess(
-                f"positions-in-{name}",
+                f"positions-in-{dtype}",
                 (to_low(starts) + (ids - starts))[:, None] * speeds,
                 f"The first position of a call is rounded to {bits} significant bits{when}, and "
                 f"the others are counted from there: a call at {first} begins at {first - 1}.",
-                f"the offset in {'float16' if name == 'tf32' else name}, as by .to(x.dtype)",
+                f"the offset in {dtype}, as by .to(x.dtype)",
                 first,
             )
 

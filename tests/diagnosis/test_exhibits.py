@@ -72,7 +72,7 @@ MEASURED = {
     },
     "a table of 300 positions": {"probed up to": 255},
     "positions in bfloat16": {"since": 257, "largest angle error": 3},
-    "positions in TF32": {"since": 2049, "largest angle error": 1},
+    "positions of 11 bits": {"since": 2049, "largest angle error": 1},
     "positions in float16": {"since": 2049, "largest angle error": 1},
     "model.bfloat16() takes the frequencies along": {"base, about": 10_000},
     "model.half() takes the frequencies along": {"base, about": 10_000},

@@ -66,7 +66,7 @@ def test_a_right_answer_about_a_model_is_accepted(name, answer):
         ("as far as slowing goes", 65_522, "16 times as many"),
         ("as far as slowing goes", "65,53", "decimals take a point"),
         ("repair it", lambda x, p: right_rotation(x, p + 1), "off-by-one"),
-        ("repair it", mystery_rotation, "positions-in-tf32"),
+        ("repair it", mystery_rotation, "positions-in-float16"),
         ("repair it", as_shipped, "angles-in-bfloat16"),
         ("repair it", right_in_float32_alone, "when x is bfloat16"),
     ],

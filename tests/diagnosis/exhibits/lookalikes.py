@@ -232,6 +232,6 @@ def _():
     return from_rounded(torch.bfloat16)
 
 
-@exhibit("an offset in float16", "positions-in-tf32", base=10_000)
+@exhibit("an offset in float16", "positions-in-float16", base=10_000)
 def _():
     return from_rounded(torch.float16)

@@ -28,9 +28,14 @@ def _():
     return {"rotate": lambda x, ids: plain(x, ids.to(x.dtype))}
 
 
-@exhibit("positions in TF32", "positions-in-tf32")
+@exhibit("positions of 11 bits", "positions-in-float16", base=10_000)
 def _():
     return {"rotate": lambda x, ids: plain(x, round_mantissa(ids))}
+
+
+@exhibit("position_ids.half()", "positions-in-float16", base=10_000)
+def _():
+    return {"rotate": lambda x, ids: plain(x, ids.half())}
 
 
 @exhibit("a TF32 product of positions and frequencies", "positions-in-tf32")
