@@ -6,6 +6,7 @@
 
   const STILL =
     /\b(?:no|not|nope|without|(?:does not|doesn't))\s+(?:rope|rotary|rotation|rotat(?:e|es|ing))\b|\bnope\b/g;
+  const TURNS = /\b(?:rope|rotary|rotation|rotat(?:e|es|ing))\b/g;
   const UNSCALED = /\b(?:no|without)\s+scaling\b|\bscaling\s+none\b|\bunscaled\b/g;
   const THOUSANDS = /(?<![\w.])\d{1,3}(?:(?:[,_'\u202f]\d{3})+|(?:[ \u00a0]000)+)(?!\d)/g;
   // What a number is called beside it: it tells nothing by itself.
@@ -42,6 +43,9 @@
       .replace(/\S*\//, "") // who published it
       .replace(/[=:?!"“”]/g, " ")
       .replace(STILL, " none ")
+      .replace(TURNS, " @turns ")
+      .replace(/\bpartial\b/g, " @part-of-the-head ")
+      .replace(/\bmla\b/g, " latent ")
       .replace(UNSCALED, " unscaled ")
       .replace(THOUSANDS, (number) => number.replace(/\D/g, ""))
       .replace(/[,;()]/g, " ")
@@ -95,7 +99,7 @@
       bases: column("base").map((base) => Number(base.replace(/,/g, ""))),
       unscaled: column("scaling").includes("none"),
       still: sentence?.matches("[data-still]") ?? false,
-      said: new Set(row.dataset.said?.split(" ")),
+      said: new Set([...(row.dataset.said?.split(" ") ?? []), ...(row.closest("dl") ? [] : ["turns"])]),
     };
   }
 
@@ -188,6 +192,8 @@
       `Nothing here matches “${typed}”. Try a part of the model_type in the model's config.json, a base such as ` +
       "500000, half, interleaved, yarn, or no rotation. Or ",
     paste: "paste the file",
+    of: (count) => `of ${count}`,
+    elsewhere: "found, none of them in these bars",
   };
 
   const MOST = 40; // letters of what is typed that are said again
@@ -198,7 +204,7 @@
   const count = form.querySelector("[role=status] p");
   const top = census.querySelector(".census-top");
   const note = top.querySelector("p");
-  const back = form.querySelector("[href='#census-picture']");
+  const [back, forth] = form.querySelectorAll("a");
   const groups = [...census.querySelectorAll("section, dd")];
   let began = null; // where somebody was when he began to type
   const lines = [...document.querySelectorAll(".page-toc a[href^='#']")]; // of the contents
@@ -211,6 +217,7 @@
     const isIn = ({ row, said }) => (link.dataset.said ? said.has(link.dataset.said) : list.contains(row));
     return { link, types: facts.filter(isIn) };
   });
+  const rotating = facts.filter(({ row }) => row.dataset.said).length;
   let left = facts; // by what is typed
 
   /** All bars answer: in each part, how many of these types are. */
@@ -241,10 +248,14 @@
     for (const one of facts) one.row.hidden = !shown.has(one);
     left = facts.filter((one) => shown.has(one));
     answer(left);
-    asks.hidden = typed !== "";
-    answers.hidden = typed === "";
-    answers.querySelector("strong").textContent = left.filter((one) => one.said.size).length;
+    asks.toggleAttribute("data-off", typed !== "");
+    answers.toggleAttribute("data-off", typed === "");
+    const inBars = left.filter(({ row }) => row.dataset.said).length;
+    answers.querySelector("strong").textContent = inBars || left.length;
+    answers.querySelector("span").textContent = inBars ? WORDS.of(rotating) : WORDS.elsewhere;
     answers.querySelector("em").textContent = short(typed);
+    answers.querySelector("a").hidden = left.length === 0;
+    point();
     for (const group of groups) {
       const empty = !group.querySelector("tbody:not([hidden]), li:not([hidden])");
       group.hidden = empty;
@@ -269,10 +280,12 @@
   // What is left stands below the box, wherever somebody had scrolled.
   const lead = () => ((note.hidden && census.querySelector("section:not([hidden])")) || top).scrollIntoView();
 
-  // The box says the way back to who has the picture above it.
-  addEventListener("scroll", () => {
+  // The box says the way back to who has the picture above it, and the way on to who sees it.
+  function point() {
     back.hidden = figure.getBoundingClientRect().bottom > form.getBoundingClientRect().bottom;
-  });
+    forth.hidden = !back.hidden || !input.value.trim() || left.length === 0;
+  }
+  addEventListener("scroll", point);
 
   // What a part asks for is a place of its own: the browser's Back leads to what was typed before.
   function ask(type, address) {
@@ -300,7 +313,7 @@
       } else {
         address.search = "";
         ask("", address);
-        document.getElementById(address.hash.slice(1)).scrollIntoView();
+        document.getElementById(address.hash.slice(1)).scrollIntoView({ behavior: "instant" });
       }
     });
   }

@@ -6,6 +6,7 @@ In the page's Markdown stands `{census} rotating`, and so on for each of its par
 """
 
 import html
+import re
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,10 @@ from ropelib.config.model_types import HALF, INTERLEAVED, TEXT_TYPES
 PAGE = "book/practice/census"
 COLUMNS = ("model type", "pairs", "dimensions", "base", "scaling", "layers")
 _NUMBER = ' class="census-number"'
+_OF_EACH = re.compile(
+    'model_type "…"(?: is not supported)?: '
+    '|model_type "…" is unknown and no key here is about rotation[:;] (?:there is )?'
+)
 
 
 def breakable(name: str) -> str:
@@ -106,7 +111,8 @@ def form() -> str:
         '<div class="census-form" hidden>'
         '<input type="search" placeholder="A model, a base, half, no rotation"'
         ' aria-label="Filter the census"><div role="status" aria-live="polite"><p></p>'
-        '</div><a href="#census-picture" hidden>Back to the picture</a></div>'
+        '</div><a href="#census-picture" hidden>Back to the picture</a>'
+        '<a href="#the-table" hidden>To the list</a></div>'
     )
 
 
@@ -139,7 +145,7 @@ def others(census: dict[str, Any], stand: bool) -> str:
     """
     partial = census["partial"]
     said = "".join(
-        f"<dt{' data-still' * stand}>{html.escape(sentence, quote=False)}</dt><dd><ul>"
+        f"<dt{' data-still' * stand}>{html.escape(heading(sentence), quote=False)}</dt><dd><ul>"
         + "".join(f"<li>{breakable(name)}{_known(name, partial)}</li>" for name in names)
         + f"</ul>{GO_ON if any(_known(name, partial) for name in names) else ''}</dd>"
         for sentence, names in sorted(
@@ -148,6 +154,17 @@ def others(census: dict[str, Any], stand: bool) -> str:
         if still(sentence) == stand
     )
     return f'<dl class="census census-others">{said}</dl>'
+
+
+def heading(sentence: str) -> str:
+    """Return what is said of types without what is said of each.
+
+    Example:
+        >>> heading('model_type "…" is not supported: it rotates clockwise')
+        'It rotates clockwise'
+    """
+    said = _OF_EACH.sub("", sentence)
+    return said[0].upper() + said[1:]
 
 
 def _known(name: str, partial: dict[str, float]) -> str:

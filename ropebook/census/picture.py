@@ -130,8 +130,8 @@ def picture(census: dict[str, Any]) -> str:
         f"to its list.</p>{bars[0]}"
         f'<div class="census-answer"><p>The {len(types)} that rotate, {asked} of them only where '
         "their file asks for it. Press a part: every bar shows its types; again for all.</p>"
-        f'<p hidden><strong></strong> of {len(types)}: <em></em>. <a href="#the-table">See them '
-        f"in the list</a></p></div>{''.join(bars[1:])}"
+        "<p data-off><strong></strong> <span></span>: <em></em>. "
+        f'<a href="#the-table">See them in the list</a></p></div>{"".join(bars[1:])}'
         "<figcaption>Of those that rotate, more than half are in the first part of each bar, and "
         f"{usual} in all five: halves of the whole head, by base "
         "10,000, unscaled, in every layer. Bars count types, by their default configuration."

@@ -162,9 +162,7 @@ def test_a_report_says_which_line_of_the_rotation_raised(run):
     assert said[0] == "This rotation could not be checked: call-raises."
     number = ROTATIONS.splitlines().index('    raise KeyError("cos_cached")') + 1
     assert said[2] == f'       raised at: rotations.py, line {number}: raise KeyError("cos_cached")'
-    assert said[3].startswith("       usual cause: ") and said[4].startswith(
-        "       mend: Adapt it"
-    )
+    assert said[3].startswith("       usual cause: ") and said[4].startswith("       mend: ")
 
 
 def test_a_report_is_safe_to_print(run):
