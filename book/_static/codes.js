@@ -8,6 +8,7 @@
     rows: (count, of) => (count === of ? `${of} codes` : `${count} of ${of} codes`),
     clear: "Clear the filter",
     museum: "Find it by what you see",
+    nothing: (typed) => `Nothing here says “${typed}”. Try clockwise, bfloat16, off by one, cache or rows.`,
   };
   const page = document.querySelector("article section#codes-of-the-diagnosis");
   const plain = (text) =>
@@ -33,7 +34,8 @@
   // Where no code has it: back to all of them, or to the bugs by their symptoms.
   const clear = node("button", { type: "button" }, WORDS.clear);
   const museum = document.querySelector('a[href*="practice/bugs.html"]')?.getAttribute("href").split("#")[0];
-  const ways = node("div", {}, clear, museum ? node("a", { href: museum }, WORDS.museum) : "");
+  const nothing = node("p", {});
+  const ways = node("div", {}, nothing, clear, museum ? node("a", { href: museum }, WORDS.museum) : "");
   const box = node("div", { class: "rope-filter" }, input, said, ways);
 
   const lines = [...document.querySelectorAll(".page-toc a[href^='#']")]; // of the contents
@@ -84,6 +86,7 @@
     said.textContent = typed ? WORDS.rows(left, rows.length) : "";
     page.style.minHeight = typed ? "150vh" : ""; // the box stays where it is, however little is left
     ways.hidden = left > 0;
+    nothing.textContent = left > 0 ? "" : WORDS.nothing(typed.slice(0, 40));
     openWhatIsLeft(typed !== "");
     mark(isCode ? [typed] : words);
   }
@@ -111,4 +114,6 @@
   });
   filter();
   page.querySelector(":scope > section").before(box);
+  // Rows and the heads of columns stand below the box, however high it is.
+  new ResizeObserver(() => page.style.setProperty("--rope-box", `${box.offsetHeight}px`)).observe(box);
 })();

@@ -133,8 +133,8 @@ def picture(census: dict[str, Any]) -> str:
         "<p data-off><strong></strong> <span></span>: <em></em>. "
         f'<a href="#the-table">See them in the list</a></p></div>{"".join(bars[1:])}'
         "<figcaption>Of those that rotate, more than half are in the first part of each bar, and "
-        f"{usual} in all five: halves of the whole head, by base "
-        "10,000, unscaled, in every layer. Bars count types, by their default configuration."
+        f"{usual} in all five: halves of the whole head, by base 10,000, unscaled, in every layer. "
+        "Bars count types as their rows have them: by the default configuration, or with a key set."
         "</figcaption></figure>"
     )
 

@@ -23,7 +23,7 @@ ELSEWHERE = [
         "compiled against not compiled, on the machine that serves",
     ),
     (
-        "micro-batches after the first at the last position",
+        "queries of micro-batches after the first at the last position",
         "NVIDIA/TransformerEngine/pull/536",
         "a batch whole and in parts",
     ),

@@ -42,8 +42,9 @@ def never_filled(x, position_ids):
     also=("xlite-dev/LeetCUDA/issues/289",),
     code="base-beyond-sense",
     mend=("2 * pair // 64", "2 * pair / 64"),
-    differs="In the thread a 2 was missing as well, `pair / 64` for `2 * pair / 64`. The division "
-    "hid that: mended alone, it leaves the base 100 for 10,000.",
+    differs="In the thread a 2 was missing as well, `pair / 64` for `2 * pair / 64`, and positions "
+    "were divided by the frequency. The division hid both: mended alone, it leaves pairs that turn "
+    "faster one by one, up to 87 radians a token.",
 )
 def exponents_of_zero(x, position_ids):
     """In C, / between whole numbers drops what is behind the point."""
@@ -151,7 +152,7 @@ def pairs_inside_the_span(x, position_ids):
 @HALL.shows(
     "the whole head for its part",
     shows="fluent",
-    saw="Worse with distance. Best guess right 60.2 times in 100, then 66.9 (means of five texts); "
+    saw="Worse with distance. Best guess right 60.2 times in 100, then 66.9 (of five slices); "
     "agreement with another program at 1024 tokens 60 %, then 92.5 %.",
     where="pie-project/pie/pull/603",
     code="pairs-not-as-expected",

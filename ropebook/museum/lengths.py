@@ -12,7 +12,7 @@ HALL = Hall(
     "Past some length",
     "Right at first, wrong past some length.",
     aside="With a cache only, all at once? Then it is what grows or switches: [a switch in the "
-    "middle of a text], [a base that grows, keys that stay]. Gibberish after some 20 words "
+    "middle of a text], [a base that grows, keys that stay]. Gibberish after some 20 tokens "
     "already, or worse and worse with distance? Wrong partners show so too: [weights in another "
     "order], [the whole head for its part].",
 )
@@ -122,7 +122,7 @@ def positions_eight_times_too_large(x, position_ids):
     shows="compared",
     saw="On a B200, with matrix products allowed in TF32 (a float32 that loses 13 bits on the way "
     "in), and a batch, positions past 2048 are off, first the odd ones. Frequencies are rounded as "
-    "well: angles are off from the start, by up to 0.32 at 2048.",
+    "well: in these lines angles are off from the start, by up to 0.32 at 2048.",
     where="huggingface/transformers/issues/48428",
     also=("huggingface/transformers/pull/48450",),
     code="positions-in-tf32",

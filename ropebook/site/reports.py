@@ -49,7 +49,8 @@ def judged(tokens: Iterable[tuple[_TokenType, str]]) -> Iterator[tuple[_TokenTyp
 def hung(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:
     r"""Return lines of HTML in which those of a report or finding say where they go on when broken.
 
-    Long lines that are typed do so too, and those of code: further in than they begin.
+    Long lines that are typed in a terminal do so too, further in than they begin; those of code
+    once they are on a phone (`book/_static/lines.js`).
 
     Args:
         lines: as `HtmlFormatter.wrap` gets them: whether it is one, and its HTML.
@@ -59,8 +60,8 @@ def hung(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:
         ...         '<span class="go">  layout  half</span>\n']
         >>> print(list(hung((1, line) for line in said))[1][1], end="")
         <span class="go" style="--in: 10">  layout  half</span>
-        >>> print(*hung([(1, "    return apply_rotary(x, cos, sin)\n")]))
-        (1, '<span style="--in: 8">    return apply_rotary(x, cos, sin)</span>\n')
+        >>> print(*hung([(1, "  - run: python -m ropelib diagnose --json\n")]))
+        (1, '<span style="--in: 6">  - run: ... <span class="rope-whole">--json</span></span>\n')
     """
     report = False
     for is_line, line in lines:
@@ -68,7 +69,7 @@ def hung(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:
         printed = 'class="go"' in line
         report = 'class="go go-' in line or (printed and (report or bool(_FINDING.match(text))))
         column = _COLUMN.match(text)
-        typed = 'class="gp"' in line or 'class="g' not in line  # not printed, nor compared
+        typed = 'class="gp"' in line or (" --" in text and 'class="g' not in line)
         if report and column:
             line = line.replace('class="go"', f'class="go" style="--in: {column.end()}"', 1)
         elif typed and len(text) > _FITS:

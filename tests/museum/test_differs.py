@@ -78,10 +78,11 @@ def test_the_step_after_it_is_shifted_by_another_number():
 
 
 def test_a_division_hid_that_a_factor_was_missing():
-    says("a division of whole numbers", "pair / 64", "base 100 for 10,000")
-    speeds = 10_000.0 ** -(torch.arange(32).double() / 64)
+    says("a division of whole numbers", "pair / 64", "divided by the frequency", "up to 87")
+    speeds = 1 / 10_000.0 ** -(torch.arange(32).double() / 64)
     found = diagnose(lambda x, ids: turn(x, ids, speeds), max_position=512)
-    assert found.base == pytest.approx(100, rel=1e-5)
+    assert not found.ok and (speeds.diff() > 0).all()
+    assert float(speeds[-1]) == pytest.approx(87, abs=0.5)
 
 
 def test_what_is_left_of_a_length_where_sines_are_of_other_pairs():
