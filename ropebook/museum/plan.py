@@ -17,7 +17,7 @@ HINT = (
     'A square is a bug: <span class="rope-plan-point">point at one for its name, press</span>'
     '<span class="rope-plan-touch">touch one for its name, and again</span> to go there.'
 )
-"""What stands under the plan until a square is named there."""
+"""What stands over the plan until a square is named there."""
 
 
 class Plan:
