@@ -200,13 +200,17 @@ function verdictOf(words, names, base, { problem, found, pairs, moved, position 
 // What is handed over, and a button that takes it along.
 function makeGiven(words, { text, buttons, redraw }, x, base) {
   const code = text(({ position }) => given(x, position, base), "code", { class: "rope-vector-code" });
-  // What was copied last, and how that is said: that it is copied, for a while.
-  let [taken, how, timer] = ["", "copy", null];
+  // What was copied last, and how: the button says for a while that it is copied, its status says so once.
+  let [taken, how, done, timer] = ["", "copy", "copy", null];
+  const say = (by) => {
+    how = by;
+    redraw();
+  };
   const tell = (by) => {
     clearTimeout(timer);
-    [taken, how] = [code.textContent, by];
-    if (by === "copied") timer = setTimeout(tell, 2000, "copy");
-    redraw();
+    [taken, done] = [code.textContent, by];
+    if (by === "copied") timer = setTimeout(say, 2000, "copy");
+    say(by);
   };
   const choose = () => {
     getSelection().selectAllChildren(code);
@@ -217,8 +221,12 @@ function makeGiven(words, { text, buttons, redraw }, x, base) {
     if (navigator.clipboard) navigator.clipboard.writeText(code.textContent).then(() => tell("copied"), choose);
     else choose();
   };
-  const label = ({ position }) => words.copy[taken === given(x, position, base) ? how : "copy"];
-  const node = div("rope-vector-given", code, ...buttons({ copy: { label, onClick: copy } }));
+  const isTaken = ({ position }) => taken === given(x, position, base);
+  const label = (state) => words.copy[isTaken(state) ? how : "copy"];
+  const status = text((state) => (isTaken(state) && done !== "copy" ? words.copy[done] : ""), "span", {
+    ...{ class: "rope-hidden", role: "status", "data-report": "copied" },
+  });
+  const node = div("rope-vector-given", code, ...buttons({ copy: { label, onClick: copy } }), status);
   return { node, stop: () => clearTimeout(timer) };
 }
 
