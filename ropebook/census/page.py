@@ -162,9 +162,11 @@ def heading(sentence: str) -> str:
     Example:
         >>> heading('model_type "…" is not supported: it rotates clockwise')
         'It rotates clockwise'
+        >>> heading("head_dim is missing")
+        'head_dim is missing'
     """
     said = _OF_EACH.sub("", sentence)
-    return said[0].upper() + said[1:]
+    return said if "_" in said.split()[0] else said[0].upper() + said[1:]
 
 
 def _known(name: str, partial: dict[str, float]) -> str:
