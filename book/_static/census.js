@@ -5,7 +5,7 @@
   "use strict";
 
   const STILL =
-    /\b(?:no|not|nope|without|(?:does not|doesn't))\s+(?:rope|rotary|rotation|rotat(?:e|es|ing))\b|\bnope\b/g;
+    /\b(?:no|not|nope|without|(?:do(?:es)? not|do(?:es)?n't))\s+(?:rope|rotary|rotation|rotat(?:e|es|ing))\b|\bnope\b/g;
   const TURNS = /\b(?:rope|rotary|rotation|rotat(?:e|es|ing))\b/g;
   const UNSCALED = /\b(?:no|without)\s+scaling\b|\bscaling\s+none\b|\bunscaled\b/g;
   const THOUSANDS = /(?<![\w.])\d{1,3}(?:(?:[,_'\u202f]\d{3})+|(?:[ \u00a0]000)+)(?!\d)/g;
@@ -99,7 +99,7 @@
       bases: column("base").map((base) => Number(base.replace(/,/g, ""))),
       unscaled: column("scaling").includes("none"),
       still: sentence?.matches("[data-still]") ?? false,
-      said: new Set([...(row.dataset.said?.split(" ") ?? []), ...(row.closest("dl") ? [] : ["turns"])]),
+      said: new Set(row.dataset.said && [...row.dataset.said.split(" "), "turns"]),
     };
   }
 
@@ -158,8 +158,23 @@
     return null;
   }
 
+  /** What is in a part of the picture: what is said so of, or stands in its list. */
+  function typesIn(link) {
+    const list = document.querySelector(link.hash).closest("section");
+    return facts.filter(({ row, said }) => (link.dataset.said ? said.has(link.dataset.said) : list.contains(row)));
+  }
+
+  // The picture's own words, or the most of them, stand for that part.
+  const named = links
+    .filter((link) => link.textContent)
+    .map((link) => [link.childNodes[1].data.trim(), link])
+    .filter(([name]) => name !== "none" && !/^\d/.test(name)); // which are words of rows as well
+  const partOf = (typed) => named.find(([name]) => (typed.length < 8 ? name === typed : name.includes(typed)))?.[1];
+
   /** The rows to show, and the type that a name was reduced to, if it was. */
   function found(typed) {
+    const part = !own.has(squashed(typed)) && !said.has(typed.toLowerCase()) && partOf(typed.toLowerCase());
+    if (part) return { shown: new Set(typesIn(part)), type: null };
     const words = said.has(typed.toLowerCase()) ? [`@${said.get(typed.toLowerCase())}`] : wordsOf(typed);
     const shown = new Set(facts.filter((one) => has(one, words)));
     const name = words.filter((word) => !isFact(word));
@@ -175,14 +190,14 @@
     return { shown, type: ofType.length ? read.one.types[0] : null };
   }
 
-  Object.assign(document.currentScript.typed, { census, links, facts, found });
+  Object.assign(document.currentScript.typed, { census, links, facts, found, typesIn });
 })();
 
 // What the page shows of it.
 (() => {
   "use strict";
 
-  const { census, links, facts, found } = document.currentScript.typed;
+  const { census, links, facts, found, typesIn } = document.currentScript.typed;
   const WORDS = {
     count: (count, all) => `${count} of ${all} model types`,
     read: (typed, type) =>
@@ -193,7 +208,7 @@
       "500000, half, interleaved, yarn, or no rotation. Or ",
     paste: "paste the file",
     of: (count) => `of ${count}`,
-    elsewhere: "found, none of them in these bars",
+    elsewhere: (count) => (count ? "found, none of them in these bars" : "found"),
   };
 
   const MOST = 40; // letters of what is typed that are said again
@@ -212,11 +227,7 @@
   // The parts of the picture, each with the types that are in it.
   const figure = document.querySelector(".census-picture");
   const [asks, answers] = figure.querySelectorAll(".census-answer p");
-  const parts = links.map((link) => {
-    const list = document.querySelector(link.hash).closest("section");
-    const isIn = ({ row, said }) => (link.dataset.said ? said.has(link.dataset.said) : list.contains(row));
-    return { link, types: facts.filter(isIn) };
-  });
+  const parts = links.map((link) => ({ link, types: typesIn(link) }));
   const rotating = facts.filter(({ row }) => row.dataset.said).length;
   let left = facts; // by what is typed
 
@@ -252,7 +263,7 @@
     answers.toggleAttribute("data-off", typed === "");
     const inBars = left.filter(({ row }) => row.dataset.said).length;
     answers.querySelector("strong").textContent = inBars || left.length;
-    answers.querySelector("span").textContent = inBars ? WORDS.of(rotating) : WORDS.elsewhere;
+    answers.querySelector("span").textContent = inBars ? WORDS.of(rotating) : WORDS.elsewhere(left.length);
     answers.querySelector("em").textContent = short(typed);
     answers.querySelector("a").hidden = left.length === 0;
     point();

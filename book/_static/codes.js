@@ -10,6 +10,7 @@
     museum: "Find it by what you see",
     nothing: (typed) => `Nothing here says “${typed}”. Try clockwise, bfloat16, off by one, cache or rows.`,
   };
+  const EMPTY = new Set(["wrong", "bug", "error", "a", "an", "the", "is"]); // they tell no code from another
   const page = document.querySelector("article section#codes-of-the-diagnosis");
   const plain = (text) =>
     text
@@ -70,7 +71,7 @@
   /** A row stays that is what is typed, or if none is, that has each word of it; - and _ are blanks. */
   function filter() {
     const typed = plain(input.value);
-    const words = typed.split(" ").filter(Boolean);
+    const words = typed.split(" ").filter((word) => word && !EMPTY.has(word));
     const isCode = rows.some(({ code }) => code === typed);
     const has = ({ code, text }) => (isCode ? code === typed : words.every((word) => text.includes(word)));
     for (const one of rows) one.row.hidden = !has(one);

@@ -365,13 +365,29 @@ def test_words_for_what_a_row_says_find_it(typed, text, which):
     assert {*shown[len(rows) :]} <= {*CENSUS["parts"]}
 
 
+def test_the_words_of_the_picture_find_what_they_count(typed):
+    typed("")
+    page = typed.page
+    legend = {
+        link.inner_text().rpartition(" ")[0]: int(link.locator("strong").inner_text())
+        for link in page.locator(".census-bar li a").all()
+    }
+    for words, count in legend.items():
+        if words != "none" and not words[0].isdigit():
+            assert len(typed(words)[0]) == count, words
+    for begun in ("do not rotate", "cannot be read", "read by the text", "in some layers"):
+        (count,) = (count for words, count in legend.items() if begun in words)
+        assert len(typed(begun)[0]) == count, begun
+    assert len(typed("doesn't rotate")[0]) == len(typed("don't rotate")[0])
+
+
 def test_what_none_of_the_bars_has_is_said_to_be_found_elsewhere(typed):
     answer = typed.page.locator(".census-answer p:not([data-off])")
     shown, _ = typed("albert")
     said = f"{len(shown)} found, none of them in these bars: albert. See them in the list"
     assert shown and answer.inner_text() == said
     typed("zzz")
-    assert answer.inner_text() == "0 found, none of them in these bars: zzz."
+    assert answer.inner_text() == "0 found: zzz."
 
 
 def test_the_box_leads_on_from_the_picture_and_back_to_it(typed):

@@ -57,6 +57,10 @@ def test_codes_are_filtered_by_what_is_typed(page):
         expect(rows).to_have_count(1)
         expect(said).to_have_text(f"1 of {len(CODES)} codes")
         expect(headings).to_have_text([re.compile("^Positions")])
+    box.fill("base")
+    based = rows.count()
+    box.fill("the wrong base")
+    expect(rows).to_have_count(based)
     notes = [code for code, one in CODES.items() if one.severity == "note"]
     box.fill(f"{notes[0]} {CODES[notes[0]].cause}")
     expect(page.locator("#codes-of-the-diagnosis table:visible")).to_have_count(1)
