@@ -131,7 +131,7 @@ COMPARED = {
     "base-not-as-expected": (
         "The base, or that of an axis, is another one.",
         "rope_theta lost, so that a default is used, or a base that is written into the code",
-        "Use the base that is handed over; transformers 5 has rope_theta in rope_parameters.",
+        "Use the base given; transformers 5 has it in rope_parameters.",
     ),
     "exponents-not-as-expected": (
         "The base is right, and exponents count something else.",

@@ -758,12 +758,12 @@ def test_what_one_position_does_not_tell_is_said(widget):
             "✗ Wrong: frequencies-multiplied, in halves. All frequencies are multiplied by 1.5."
         ),
         on(lambda x, ids, pairs: turn(x, ids * 4 / 3, pairs), 3, "half").pasted: (
-            "✗ Wrong: off-by-one, in halves. It is turned as position 4 should be, or every pair"
-            " turns 4/3 times as fast. At another position a shift stays, a factor does not:"
+            "✗ Wrong: off-by-one, in halves. It is turned as position 4 should be, or by"
+            " frequencies × 4/3. At another position a shift stays, a factor does not:"
         ),
         on(lambda x, ids, pairs: turn(x, ids * 2, pairs), 3, "half").pasted: (
-            "✗ Wrong: positions-shifted, in halves. It is turned as position 6 should be, or every"
-            " pair turns 2 times as fast."
+            "✗ Wrong: positions-shifted, in halves. It is turned as position 6 should be, or by"
+            " frequencies × 2."
         ),
     }.items():
         widget.control("pasted").fill(pasted)
@@ -785,9 +785,7 @@ def test_a_stop_pastes_and_its_numbers_follow_the_position(widget):
     widget.control("stop_late").click()
     widget.slide(position=1.0)
     settle(widget)
-    assert "It is turned as position 17 should be, or every pair turns 17/16 times as" in verdict(
-        widget
-    )
+    assert "It is turned as position 17 should be, or by frequencies × 17/16." in verdict(widget)
     assert f"position = {HIGHEST}" in widget.page.locator("code").inner_text()
 
 

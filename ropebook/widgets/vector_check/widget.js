@@ -52,8 +52,8 @@ export const WORDS = {
     // What one vector shows, where the code says more or less.
     shown: {
       "does-not-rotate": "x came back as it was.",
-      "off-by-one": "It is turned as position {amount} should be, or every pair turns {ratio} times as fast.",
-      "positions-shifted": "It is turned as position {amount} should be, or every pair turns {ratio} times as fast.",
+      "off-by-one": "It is turned as position {amount} should be, or by frequencies × {ratio}.",
+      "positions-shifted": "It is turned as position {amount} should be, or by frequencies × {ratio}.",
       "frequencies-multiplied": "All frequencies are multiplied by {amount}.",
       "linearly-scaled": "All frequencies are divided by {amount}.",
       "attention-factor": "Every pair is {amount} times as long.",
