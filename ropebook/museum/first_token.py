@@ -152,8 +152,8 @@ def pairs_inside_the_span(x, position_ids):
 @HALL.shows(
     "the whole head for its part",
     shows="fluent",
-    saw="Worse with distance. Best guess right 60.2 times in 100, then 66.9 (of five slices); "
-    "agreement with another program at 1024 tokens 60 %, then 92.5 %.",
+    saw="Worse with distance. Best guess right 60.2 times in 100, then 66.9 (means of five "
+    "slices); agreement with another program at 1024 tokens 60 %, then 92.5 %.",
     where="pie-project/pie/pull/603",
     code="pairs-not-as-expected",
     mend=("inv_freq(64) * QUARTER", "inv_freq(16)"),
