@@ -144,7 +144,8 @@ def later_chunks_differ(tokens: int, start: int, difference: float, how: str = "
         "later-chunks-differ",
         f"A chunk of {tokens} tokens that begins at position {start} is turned otherwise than the "
         f"same tokens in one pass{how}. Tokens that come alone are right.",
-        "one position for all tokens of a chunk, where the first chunk has one for each",
+        "one position for all tokens of a chunk, where the first chunk has one for each, or its "
+        "first token put where its last belongs, as by past_len + x.shape[-2] - 1",
         largest_difference=difference,
         tokens=tokens,
         begins_at=start,

@@ -25,7 +25,7 @@ from ropelib.diagnosis.miswritten import (
     tables_arranged_apart,
 )
 from ropelib.diagnosis.origins import origin, reversed_order, shifted
-from ropelib.diagnosis.past_the_end import clamped_to_the_call, read_past_its_end
+from ropelib.diagnosis.past_the_end import clamped_to_the_call, read_past_its_end, wraps_at_the_call
 from ropelib.diagnosis.paths import not_repeated, stays_grown
 from ropelib.diagnosis.precision import coarse_frequencies, lost_precision
 from ropelib.diagnosis.probes import follows_gaps, keeps_by_length
@@ -406,6 +406,7 @@ CAUSES = [
     unfilled,
     counted_late,
     _last_pair,
+    wraps_at_the_call,
     clamped_to_the_call,
     lost_precision,
     coarse_frequencies,

@@ -125,8 +125,8 @@ COMPARED = {
     ),
     "blend-not-as-expected": (
         "Base and factor are right, and the blend between is not.",
-        "beta_fast, beta_slow, truncate, the training length, or smooth for 1 - smooth",
-        "Hand on each of these keys.",
+        "beta_fast, beta_slow, truncate, the training length, 2 pi, or smooth for 1 - smooth",
+        "Hand on each of these keys, and take the ends of the blend as the method's own code does.",
     ),
     "base-not-as-expected": (
         "The base, or that of an axis, is another one.",

@@ -152,7 +152,7 @@ CROWDED = {
     # Steps of decoding
     "later-chunks-differ": (
         "A chunk of several tokens that is not the first is turned otherwise than in one pass.",
-        "one position for all tokens of a chunk",
+        "one position for all tokens of a chunk, or that of its last token for the first",
         "Take offset + arange(tokens), whatever the offset.",
     ),
     "scaled-in-the-prefill-alone": (

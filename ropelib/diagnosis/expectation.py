@@ -29,6 +29,7 @@ from ropelib.diagnosis.guards import Unmeasured
 from ropelib.diagnosis.measured import Measured
 from ropelib.diagnosis.probes import Probe, with_width
 from ropelib.diagnosis.report import Finding, wrong
+from ropelib.diagnosis.scaling_meant import UNSCALED, scaling_off, slipped
 from ropelib.diagnosis.several_axes import axes_mismatch
 from ropelib.diagnosis.tensors import SAME, random, wrap
 
@@ -56,7 +57,7 @@ class Expectation:
     attention_factor: float | None = None
     layout: str | None = None
     direction: int | None = 1  # None for either
-    head_dim: int | None = None  # of a configuration, which turns the leading dimensions of a head
+    config: RopeConfig | None = None  # which turns the leading dimensions of a head
     other: Measured | None = None
     axis_of_pairs: tuple[int, ...] | None = None
     at_length: Meant | None = None
@@ -72,7 +73,7 @@ class Expectation:
             factor, its_layout = float(other.scale.mean()), other.pairing.layout
             expected = _Measures(other.inv_freq, factor, its_layout, other.direction or 1)
         values = {"inv_freq": inv_freq, "attention_factor": attention_factor, "layout": layout}
-        direction, head_dim, at_length = 1, None, None
+        direction, config, at_length = 1, None, None
         of_pairs, unasked = (
             of(axes, _of_the_gallery(expected)) for of in (expected_axes, axes_not_asked)
         )
@@ -81,7 +82,7 @@ class Expectation:
                 if of_pairs is not None or unasked:  # then they were read, or a note says so
                     warnings.filterwarnings("ignore", message=".*'mrope_")
                 expected = _described(expected)
-                head_dim = expected.head_dim if isinstance(expected, RopeConfig) else None
+                config = expected if isinstance(expected, RopeConfig) else None
                 meant = _attributes(expected, (*values, "direction"))
             if inv_freq is None:
                 factor = getattr(expected, "attention_factor", None)
@@ -96,7 +97,7 @@ class Expectation:
             values["inv_freq"] = _frequencies(values["inv_freq"])
         if values["attention_factor"] is not None:
             values["attention_factor"] = _factor(values["attention_factor"])
-        about = {"direction": direction, "head_dim": head_dim, "other": other}
+        about = {"direction": direction, "config": config, "other": other}
         about["axis_of_pairs"] = of_pairs
         return cls(**values, **about, at_length=at_length, axes_not_asked=unasked)
 
@@ -127,7 +128,7 @@ class Expectation:
         """Return the first difference that explains the others."""
         rules = (
             self._of_layout,
-            lambda m: others_turn(m, self.inv_freq, self.head_dim),
+            lambda m: others_turn(m, self.inv_freq, self.config and self.config.head_dim),
             self._of_pairs,
             self._of_direction,
             self._of_frequencies,
@@ -235,6 +236,8 @@ class Expectation:
             "measured": float(measured[worst]),
             "expected": float(expected[worst]),
         }
+        if finding := slipped(self.config, measured, 1e-5 + 4 * m.noise, evidence):
+            return finding
         if longest > 2 and expected.min() > 0:
             plain = expected[0] * (expected[1] / expected[0]) ** torch.arange(longest).double()
             both = (measured + expected) / plain
@@ -264,12 +267,12 @@ class Expectation:
                 return Finding(
                     "scaling-missing",
                     "wrong",
-                    "Frequencies are the unscaled ones: the scaling that is expected is missing.",
+                    UNSCALED,
                     evidence,
                     "rope_parameters (rope_scaling) not read, or set after the tables were built",
                 )
             fit = Fit.of(expected, longest, 5e-6)
-            if (fit.jump or 1) > 1.01 and (finding := self._of_scaling(m, fit, evidence)):
+            if (fit.jump or 1) > 1.01 and (finding := scaling_off(m, fit, evidence)):
                 return finding
             if finding := in_reverse(measured, expected, m.noise) or base_off(m, fit):
                 return finding
@@ -297,42 +300,6 @@ class Expectation:
         if m.pairing.layout != "interleaved" or before + m.pairing.width > len(self.inv_freq):
             return 0
         return 0 if bool(self.inv_freq[:before].any()) else before
-
-    def _of_scaling(self, m: Measured, fit: Fit, evidence: dict) -> Finding | None:
-        """Where slow pairs alone are meant to be slowed, say what became of the others."""
-        if m.fit.base is None or abs(m.fit.base / fit.base - 1) > 1e-4:
-            return None
-        if m.fit.is_geometric and abs(m.fit.factor / fit.jump - 1) < 1e-3:
-            return Finding(
-                "scaled-as-linear",
-                "wrong",
-                f"All frequencies are divided by {m.fit.factor:.6g}, expected of slow pairs alone.",
-                evidence,
-                "rope_type llama3 or yarn read as linear: its factor is taken, and no more",
-            )
-        if m.fit.jump is not None and abs(m.fit.jump / fit.jump - 1) < 1e-3:
-            same = m.fit.split == fit.split
-            others = "the same pairs lie between the fast and the slow ones, at other frequencies"
-            return Finding(
-                "blend-not-as-expected",
-                "wrong",
-                "Base and factor are the expected ones, and "
-                + (f"{others}." if same else "other pairs lie between the fast and the slow ones."),
-                evidence,
-                "smooth (or the ramp) for 1 - smooth in the blend, truncate ignored (gpt-oss), or "
-                "another interpolation"
-                if same
-                else "beta_fast and beta_slow exchanged or defaults, truncate ignored (gpt-oss), "
-                "or another original_max_position_embeddings",
-            )
-        if (m.fit.jump or 1) > 1.01:
-            return wrong(
-                "factor-not-as-expected",
-                f"Slow pairs are divided by {m.fit.jump:.6g}, expected {fit.jump:.6g}.",
-                "the factor of another model, or of another length, in rope_scaling",
-                ratio=fit.jump / m.fit.jump,
-            )
-        return None
 
     def _of_factor(self, m: Measured) -> Finding | None:
         if self.attention_factor is None:

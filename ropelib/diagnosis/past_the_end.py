@@ -45,6 +45,28 @@ def _first_of_all(m: Measured, probed: int) -> int:
     return min(int(off.int().argmax()), probed) if off.any() else probed
 
 
+def wraps_at_the_call(m: Measured) -> Finding | None:
+    """Positions are taken modulo the number of tokens."""
+    tokens = len(ids := m.far.positions)
+    by_runs = getattr(m.probe.rotate, "runs_only", False) or m.obeys != "all"
+    if by_runs or 2 * tokens > m.limit or not bool((ids >= tokens).any()):
+        return None
+    x = random(1, 1, 1, m.head_dim).expand(1, 2, 2 * tokens, -1)
+    try:
+        far, wrapped = (m.probe(x[:, :, :tokens], each) for each in (ids, ids % tokens))
+        longer = m.probe(x, range(2 * tokens))
+    except CallError:
+        return None
+    if gap(far, wrapped) > SAME or gap(longer[:, :, :tokens], longer[:, :, tokens:]) < SAME:
+        return None
+    return wrong(
+        "positions-wrap-around",
+        f"In a call of {tokens} tokens position {tokens} is turned like position 0, and so on; in "
+        f"one of {2 * tokens} tokens it is not, as by a table that is as long as the call.",
+        "positions modulo x.shape[-2], which is fewer than position_ids.max() + 1",
+    )
+
+
 def clamped_to_the_call(m: Measured) -> Finding | None:
     """Positions beyond the number of tokens are as the last within it, and in longer calls not."""
     tokens = len(m.far.positions)

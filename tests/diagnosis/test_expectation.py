@@ -6,6 +6,7 @@ from functools import partial
 import pytest
 import torch
 from exhibits import EXHIBITS, PLAIN, plain
+from exhibits.scaled import BLENDS
 
 from ropelib import convert_layout, inv_freq
 from ropelib.checks import LAYOUTS
@@ -253,7 +254,9 @@ SAID = {
     "a step at the first slot of a page of 1024": ("otherwise than in one pass", "blocks"),
     "a sign on the wrong term of the second line": ("the second dimension", "p * s - q * c"),
     "exponents i / d (LeetCUDA 290)": ("0.5 times", "i / d in place of 2i / d"),
-}
+    "long_factor in short calls": ("those of long calls", "up to original_max_position"),
+    "LongRoPE left out": ("the unscaled ones", "rope_scaling not read"),
+} | {name: (sentence, "") for name, (sentence, *_) in BLENDS.items()}
 
 
 @pytest.mark.parametrize("name", SAID)

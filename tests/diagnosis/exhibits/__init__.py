@@ -22,6 +22,7 @@ from exhibits import (
     q_and_k,
     right,
     right_forms,
+    scaled,
     several_axes,
     shapes,
     shipped,
@@ -48,5 +49,5 @@ __all__ += [
     "positions",
     "precision",
 ]
-__all__ += ["q_and_k", "right", "right_forms", "several_axes"]
+__all__ += ["q_and_k", "right", "right_forms", "scaled", "several_axes"]
 __all__ += ["shapes", "shipped", "steps", "told_apart", "usual"]  # enter theirs

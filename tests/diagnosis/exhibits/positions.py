@@ -185,6 +185,11 @@ def _():
     return {"rotate": lambda x, ids: plain(x, ids.clamp(max=x.shape[2] - 1))}
 
 
+@exhibit("positions modulo the tokens of the call", "positions-wrap-around", layout="half")
+def _():
+    return {"rotate": lambda x, ids: plain(x, ids % x.shape[2])}
+
+
 @exhibit("a table as long as the longest call so far, clamped", "positions-clamped", layout="half")
 def _():
     rows = [0]
