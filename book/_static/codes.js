@@ -40,6 +40,7 @@
   const box = node("div", { class: "rope-filter" }, input, said, ways);
 
   const lines = [...document.querySelectorAll(".page-toc a[href^='#']")]; // of the contents
+  const contents = lines[0]?.closest(".sidebar-secondary-item");
   const opened = new Set(); // folds that were opened to show what is left
 
   function openWhatIsLeft(isTyped) {
@@ -83,6 +84,7 @@
     for (const line of lines) {
       line.parentElement.hidden = document.getElementById(line.hash.slice(1))?.hidden ?? false;
     }
+    if (contents) contents.hidden = lines.every((line) => line.parentElement.hidden);
     const left = rows.filter(({ row }) => !row.hidden).length;
     said.textContent = typed ? WORDS.rows(left, rows.length) : "";
     page.style.minHeight = typed ? "150vh" : ""; // the box stays where it is, however little is left

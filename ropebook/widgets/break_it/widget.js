@@ -315,8 +315,8 @@ function build({ words, model, lesson, chooser, buttons, toggles, show, text }) 
       div(
         "rope-breakit-parts",
         seen,
+        div("rope-row", ...stops), // a phone shows them with what they do
         div("rope-breakit-bugs", key, switchBoard(words, toggles), vectors, inputs.node),
-        div("rope-row", ...stops),
       ),
     ),
     overTask: seen,
