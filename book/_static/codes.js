@@ -5,7 +5,10 @@
 
   const WORDS = {
     codes: "Filter these codes",
-    rows: (count, of) => (count === of ? `${of} codes` : `${count} of ${of} codes`),
+    rows: (count, of) => (count === of ? `${of} codes` : `${count} of ${of}`),
+    found: (count, of) => (count === of ? `${of} codes` : `${count} of ${of} codes`),
+    wrong: "wrong",
+    note: "a note: right, and unusual",
     clear: "Clear the filter",
     museum: "Find it by what you see",
     nothing: (typed) => `Nothing here says “${typed}”. Try clockwise, bfloat16, off by one, cache or rows.`,
@@ -29,7 +32,20 @@
     row,
     code: plain(row.querySelector("code").textContent),
     text: plain(row.textContent),
+    square: node("i", {}),
   }));
+  for (const part of page.querySelectorAll(":scope > section")) {
+    const isNote = part.querySelector("thead th").textContent.trim() === "note";
+    const squares = rows.filter(({ row }) => part.contains(row)).map(({ square }) => square);
+    const strip = node(
+      "span",
+      { class: `rope-strip ${isNote ? "" : "rope-wrong"}`, "aria-hidden": "true" },
+      ...squares,
+    );
+    part.querySelector("summary").append(strip);
+  }
+  const key = node("p", { class: "rope-key", "aria-hidden": "true" });
+  key.append(node("i", {}), WORDS.wrong, node("i", {}), WORDS.note);
   const input = node("input", { type: "search", placeholder: WORDS.codes, "aria-label": WORDS.codes });
   const said = node("p", { role: "status", class: "rope-found" });
   // Where no code has it: back to all of them, or to the bugs by their symptoms.
@@ -75,7 +91,10 @@
     const words = typed.split(" ").filter((word) => word && !EMPTY.has(word));
     const isCode = rows.some(({ code }) => code === typed);
     const has = ({ code, text }) => (isCode ? code === typed : words.every((word) => text.includes(word)));
-    for (const one of rows) one.row.hidden = !has(one);
+    for (const one of rows) {
+      one.row.hidden = !has(one);
+      one.square.toggleAttribute("data-off", one.row.hidden);
+    }
     for (const part of page.querySelectorAll(":scope > section")) {
       const counts = ["tr:not([hidden])", "tr"].map((kind) => part.querySelectorAll(`tbody ${kind}`).length);
       part.hidden = counts[0] === 0;
@@ -86,7 +105,7 @@
     }
     if (contents) contents.hidden = lines.every((line) => line.parentElement.hidden);
     const left = rows.filter(({ row }) => !row.hidden).length;
-    said.textContent = typed ? WORDS.rows(left, rows.length) : "";
+    said.textContent = WORDS.found(left, rows.length);
     page.style.minHeight = typed ? "150vh" : ""; // the box stays where it is, however little is left
     ways.hidden = left > 0;
     nothing.textContent = left > 0 ? "" : WORDS.nothing(typed.slice(0, 40));
@@ -116,7 +135,7 @@
     filter();
   });
   filter();
-  page.querySelector(":scope > section").before(box);
+  page.querySelector(":scope > section").before(key, box);
   // Rows and the heads of columns stand below the box, however high it is.
   new ResizeObserver(() => page.style.setProperty("--rope-box", `${box.offsetHeight}px`)).observe(box);
 })();

@@ -8,12 +8,16 @@
   const phone = matchMedia("(max-width: 600px)");
 
   /** Whether lines are code: those of a report, of a session and of a diff have boxes of their own. */
-  const isCode = (pre) => !pre.querySelector("[style], .gp, .go, .gd, .gi");
+  const isCode = (pre) => !pre.querySelector(".gp, .go, .gd, .gi");
+
+  /** A name that is too long ends a line behind a dot, a bracket or an underscore, not in a word. */
+  const parted = (line) =>
+    line.replace(/(<span class="[op]">[.([{]+<\/span>)(?=<)|([a-z]_+)(?=[a-z][^<>]*<\/)/gi, "$&<wbr>");
 
   function boxed(line) {
     const text = Object.assign(document.createElement("span"), { innerHTML: line }).textContent.trimEnd();
-    if (text.length <= FITS) return line;
-    return `<span style="--in: ${text.length - text.trimStart().length + FURTHER}">${line}</span>`;
+    if (text.length <= FITS || line.startsWith("<span style")) return line;
+    return `<span style="--in: ${text.length - text.trimStart().length + FURTHER}">${parted(line)}</span>`;
   }
 
   function box() {

@@ -12,6 +12,13 @@ from ropelib.config.model_types import NEEDS
 WITHIN = " → "
 """Between a type and that of the text within it."""
 _NAMED = re.compile(r"model_type (?:is )?[\"']([^\"']+)[\"']")
+RUNS_WITH = {
+    "glm4v_text": ("partial_rotary_factor", 0.5),
+    "glm_image_text": ("partial_rotary_factor", 0.5),
+    "hunyuan_vl_text": ("mrope_section", [16, 16, 16, 16]),
+}
+"""What the rope part must have, where transformers refuses every call by the default: its sections
+are none, or not as many pairs as turn."""
 RECORDED = Path(__file__).parents[2] / "book/results/census.json"
 
 
@@ -20,8 +27,8 @@ def survey() -> dict[str, Any]:
 
     Returns:
         The version; under "rotating" what `RopeConfig` reads from each type's own default, or from
-        that with the one value without which the type does not rotate ("where"), one list of facts
-        for each kind of layer; under "parts" the types that are read by the text
+        that with the one value without which the type does not rotate, or run ("where"), one list
+        of facts for each kind of layer; under "parts" the types that are read by the text
         within, with the text's type; under "others" what is said of all other types, each sentence
         with its types; under "partial" the share of a head that turns, by types among these whose
         default gives it as `partial_rotary_factor`.
@@ -38,10 +45,13 @@ def survey() -> dict[str, Any]:
             said = "its configuration cannot be made without another's"
             others.setdefault(said, []).append(model_type)
             continue
-        key, value = NEEDS.get(model_type, (None, None))
+        key, value = NEEDS.get(model_type) or RUNS_WITH.get(model_type) or (None, None)
+        added = {key: value}
+        if model_type in RUNS_WITH:
+            added = {"rope_parameters": config["rope_parameters"] | added}
         beside = (config.get("text_config") or config).get("qk_nope_head_dim") or 0
         try:
-            kinds = _read(config if key is None else config | {key: value}, beside)
+            kinds = _read(config if key is None else config | added, beside)
         except (TypeError, ValueError) as error:
             named = _NAMED.search(str(error))
             said = _NAMED.sub('model_type "…"', str(error))

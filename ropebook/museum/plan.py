@@ -15,7 +15,8 @@ STATES = {
 
 HINT = (
     'A square is a bug: <span class="rope-plan-point">point at one for its name, press</span>'
-    '<span class="rope-plan-touch">touch one for its name, and again</span> to go there.'
+    '<span class="rope-plan-touch">touch one for its name, and again</span>'
+    '<span class="rope-plan-keys">arrow keys name them one by one, press Enter</span> to go there.'
 )
 """What stands over the plan until a square is named there."""
 

@@ -77,7 +77,7 @@ UNSUPPORTED = {
     "inkling2_text": "it does not rotate; a learned bias for each distance orders its tokens",
     "inkling_text": "it does not rotate; a learned bias for each distance orders its tokens",
     "kimi_linear": "none of its layers rotates",
-    "mistral_large4_text": "its frequencies are learned, and stand in its weights as alpha",
+    "mistral_large4_text": "its frequencies are multiplied by exp(alpha), which is learned",
     "musicflamingo": "it rotates by time in seconds",
     "nanochat": "it rotates clockwise",
     "qwen2_5_omni_dit": "its first head alone rotates, by pairs of neighbors",

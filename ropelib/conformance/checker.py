@@ -94,9 +94,9 @@ def check(
     A number is "exact" if it is off by at most half a unit in its last place, in the dtype that
     comes out, and `2^-22` of the length of its pair, for float32 between. It has "float32 angles"
     if it is, besides, off by what an error of `2^-19` of the angle explains, up to 1/16 rad, and is
-    "rounded between" if, in bfloat16 or float16, it is off by two more units at the length of its
-    pair, as where tables and products have that dtype, too. Dimensions that do not rotate must be
-    what they were.
+    "rounded between" if, in bfloat16 or float16, it is off besides by two epsilons of that dtype
+    times the length of its pair, as where tables and products have that dtype, too. Dimensions that
+    do not rotate must be what they were.
 
     Args:
         vectors: what `suite`, `write` or `read` returns, or the path of a vectors.json.

@@ -104,7 +104,7 @@ def diagnose(
             `from_offset`, `from_operator`, `from_freqs_cis`, `from_counting`, `from_course`;
             `from_tables`, `from_module` and `seq_first` adapt others.
         head_dim: width of the vectors that it is given, 2 to 1024; the rotation's own `head_dim`,
-            or that of a configuration that is `expected` where 64 is refused, or 64, unless given.
+            or that of a configuration that is `expected`, or 64, unless given.
             Where 64, 80, 96, 128, 192 or 256 are taken as well, vectors as wide must be rotated
             alike: same layout, direction, factor, fastest pair and positions, as many dimensions or
             as large a part, and a base that is not that of another width.

@@ -54,7 +54,7 @@ _NOTES = {
     "slow-pairs-stand-still": (
         "The slowest pairs do not turn.",
         "p-RoPE, as in Gemma 4; of one pair alone, a loop that ends early",
-        "Right where it is meant; expected= says so.",
+        "Right where it is meant; expected= tells it from a loop that ends early.",
     ),
     "trailing-dimensions": (
         "The last dimensions turn, not the first.",
@@ -198,9 +198,9 @@ _NOTES = {
         "Call contiguous() before it.",
     ),
     "grouped-queries-refused": (
-        "k with fewer heads than q is refused.",
-        "q and k stacked, or shaped by one count of heads",
-        "Needed by models with grouped queries: shape k by its own heads.",
+        "k with fewer heads than q is refused, or comes back with as many.",
+        "q and k stacked, or shaped by one count of heads; or k repeated for the heads of q",
+        "Right where k is repeated on purpose; with grouped queries else shape k by its own heads.",
     ),
     "no-gradient": (
         "No gradient comes back.",

@@ -183,7 +183,7 @@ CROWDED = {
     "keys-repeated-out-of-order": (
         "k comes back once for each head of q, in another order than its groups.",
         "repeat in place of repeat_interleave",
-        "Repeat each head as often as it serves, one after the other; or leave k as it is.",
+        "Repeat each head as often as it serves, one after the other.",
     ),
     # What surrounds a call
     "wrong-under-autocast": (

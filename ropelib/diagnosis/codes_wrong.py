@@ -116,7 +116,7 @@ WRONG = {
     "half-angles-on-interleaved-pairs": (
         "Pairs are neighbors, and angles are tiled as for halves.",
         "torch.cat of the angles beside a rotated copy of neighbors",
-        "Repeat each angle with repeat_interleave(2).",
+        "Repeat each angle with repeat_interleave(2, dim=-1).",
     ),
     "interleaved-angles-on-half-pairs": (
         "Pairs are halves, and angles are repeated as for neighbors.",
@@ -134,7 +134,7 @@ WRONG = {
         "Repeat each entry of cos and sin as the layout asks, and multiply all of x by them.",
     ),
     "last-pair-not-rotated": (
-        "The slowest pair stands still while all others turn.",
+        "The slowest pair alone stands still: of neighbors, or where it is expected to turn.",
         "a loop or slice that ends one pair early",
         "Count pairs from 0 to d/2 - 1, both included.",
     ),
@@ -181,12 +181,12 @@ WRONG = {
     ),
     "angles-in-degrees": (
         "All frequencies are divided by 57.2958.",
-        "angles in radians taken for degrees",
-        "Hand angles to cos and sin as they are.",
+        "deg2rad, or a factor of pi / 180, on angles that are radians already",
+        "Hand angles to cos and sin as they are; frequencies-multiplied are ones left in degrees.",
     ),
     "frequencies-multiplied": (
         "All frequencies are multiplied by one factor above 1.",
-        "positions doubled, vectors rotated twice, linear scaling multiplied, or angles in degrees",
+        "positions doubled, x rotated twice, linear scaling multiplied, or angles left in degrees",
         "Rotate once, at the true position, by radians; linear scaling divides.",
     ),
     "exponents-from-one": (

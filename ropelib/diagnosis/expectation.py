@@ -349,9 +349,11 @@ def is_a_rotation(expected: object) -> bool:
 
 
 def width_meant(expected: object, probe: Probe) -> int | None:
-    """Return `head_dim` of a configuration, where vectors of that width alone are taken."""
+    """Return `head_dim` of a configuration, unless a rotation has its own or refuses it."""
     if isinstance(expected, (str, os.PathLike, Mapping)) or hasattr(expected, "to_dict"):
-        for width in (probe.head_dim, _described(expected).head_dim):
+        widths = (_described(expected).head_dim, probe.head_dim)
+        own = getattr(probe.rotate, "head_dim", None) == probe.head_dim
+        for width in widths[::-1] if own else widths:
             with contextlib.suppress(TypeError, Unmeasured):
                 with_width(probe, width)(random(1, 3, 5, width), range(5))
                 return width if width != probe.head_dim else None

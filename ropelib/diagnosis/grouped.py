@@ -179,5 +179,6 @@ def refused_groups(m: Measured) -> Finding | None:
     if GROUPED in m.refused:
         return note(
             "grouped-queries-refused",
-            f"k with fewer heads than q is refused: {m.refused[GROUPED]}",
+            "k with fewer heads than q is refused, or comes back with as many: "
+            f"{m.refused[GROUPED]}",
         )

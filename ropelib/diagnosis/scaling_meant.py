@@ -93,7 +93,9 @@ def _of_lists(config: RopeConfig) -> Iterator[tuple[Tensor, str, str, str]]:
     """Yield frequencies by factors of other calls or used otherwise, and what is said of each."""
     plain = inverse_frequencies(config.rotary_dim, config.base)
     short, long = (
-        torch.tensor(config.scaling[key], dtype=torch.float64) for key in ("short_factor", "long_factor"))
+        torch.tensor(config.scaling[key], dtype=torch.float64)
+        for key in ("short_factor", "long_factor")
+    )
     yield (
         plain / long,
         "frequencies-not-as-expected",

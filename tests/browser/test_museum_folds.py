@@ -37,9 +37,9 @@ def reader(chromium, pages):
         name, _, rest = address.partition("#")
         name, _, asked = name.partition("?q=")
         url = (pages / name).as_uri() + (f"?q={quote(asked)}" if asked else "")
-        contexts.append(chromium.new_context(offline=True, **options))
+        viewport = {"width": size[0], "height": size[1]}
+        contexts.append(chromium.new_context(offline=True, viewport=viewport, **options))
         page, log = open_page(contexts[-1], url + (f"#{rest}" if rest else ""), settle=False)
-        page.set_viewport_size({"width": size[0], "height": size[1]})
         logs.append(log)
         return page
 

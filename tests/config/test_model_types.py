@@ -18,6 +18,7 @@ from published import (
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 from transformers.utils import logging
 
+from ropebook.census.survey import RUNS_WITH
 from ropelib import apply_rotary, cos_sin
 from ropelib.config import RopeConfig, layer_types, model_types
 from ropelib.config.gallery import GALLERY
@@ -35,9 +36,6 @@ SPECIAL = {
     "glm4_moe",
     "glm4v_moe_text",
     "qwen3_omni_moe_text",  # their default widths do not fit their default heads
-    "glm4v_text",
-    "glm_image_text",
-    "hunyuan_vl_text",  # their defaults lack the sections that their own code needs
     "cohere_compass_text",  # its default lacks a base
     "esm",
     "wav2vec2-bert",
@@ -63,8 +61,9 @@ def test_scores_equal_those_of_the_models_own_rotation(model_type):
         q, k = (torch.randn(1, 2, 6, ours.head_dim, generator=generator) for _ in "qk")
         ids = torch.tensor([[0, 1, 2, 5, 40, 90]])
         is_mrope = "mrope" in inspect.getsource(rotary_class)
+        axes = len(config.rope_parameters.get("mrope_section", "thw"))
         options = {"layer_type": layer_type} if layer_type else {}
-        cos, sin = rotary(q, ids.expand(3, 1, 6) if is_mrope else ids, **options)
+        cos, sin = rotary(q, ids.expand(axes, 1, 6) if is_mrope else ids, **options)
         theirs = rotated_by(module, q, k, cos, sin, ours.rotary_dim)
         tables = cos_sin(ids, ours.inv_freq(), attention_factor=ours.attention_factor())
         q, k = (apply_rotary(x, *tables, layout=ours.layout) for x in (q, k))
@@ -75,7 +74,10 @@ def test_scores_equal_those_of_the_models_own_rotation(model_type):
 
 
 def needed(model_type):
-    """What a configuration must say so that the model rotates."""
+    """What a configuration must say so that the model rotates, and runs."""
+    if model_type in RUNS_WITH:
+        part = {"rope_type": "default", "rope_theta": 1e4} | dict([RUNS_WITH[model_type]])
+        return {"rope_parameters": part}
     return dict([model_types.NEEDS[model_type]]) if model_type in model_types.NEEDS else {}
 
 
