@@ -137,5 +137,7 @@
   filter();
   page.querySelector(":scope > section").before(key, box);
   // Rows and the heads of columns stand below the box, however high it is.
-  new ResizeObserver(() => page.style.setProperty("--rope-box", `${box.offsetHeight}px`)).observe(box);
+  const measure = () => page.style.setProperty("--rope-box", `${box.offsetHeight}px`);
+  measure();
+  new ResizeObserver(measure).observe(box);
 })();

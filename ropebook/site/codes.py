@@ -49,6 +49,6 @@ def setup(app) -> None:
     def bring(app, page, template, context, doctree):
         if page == f"book/{PAGE}":
             app.add_js_file("codes.js", defer="defer")
-            app.add_css_file("codes.css")
+            app.add_css_file("codes.css", priority=900)  # after book.css, which it departs from
 
     app.connect("html-page-context", bring)

@@ -113,7 +113,7 @@ class Report:
         """
         named = {field.name: getattr(self, field.name) for field in fields(self)}
         named["inv_freq"] = None if self.inv_freq is None else self.inv_freq.tolist()
-        named["findings"] = [vars(finding) for finding in self.findings]
+        named["findings"] = [vars(each) | {"mend": each.fix} for each in self.findings]
         return {"ok": self.ok, **_for_json(named)}
 
     def __str__(self) -> str:

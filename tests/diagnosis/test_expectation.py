@@ -53,6 +53,27 @@ def test_a_base_that_is_lost_with_its_scaling_is_told_with_it():
     assert alike == "The base is 10000, expected 500000."
 
 
+def test_heads_are_as_wide_as_those_of_what_is_expected():
+    def of_any_width(x, position_ids):
+        return plain(x, position_ids, inv_freq(x.shape[-1]))
+
+    def of_64(x, position_ids):
+        assert x.shape[-1] == 64
+        return plain(x, position_ids)
+
+    of_64.head_dim = of_any_width.head_dim = 64
+    told = [
+        diagnose(each, expected="llama-2-7b", max_position=64) for each in (of_any_width, of_64)
+    ]
+    assert [(report.head_dim, report.codes) for report in told] == 2 * [
+        (64, ("width-not-as-expected",))
+    ]
+    del of_64.head_dim, of_any_width.head_dim
+    report = diagnose(of_any_width, expected="llama-2-7b", max_position=64)
+    assert (report.ok, report.head_dim) == (True, 128)
+    assert diagnose(of_64, expected="llama-2-7b", max_position=64).head_dim == 64
+
+
 class Configuration:
     def __init__(self, **values):
         self.values = values
