@@ -616,6 +616,14 @@ def test_a_finger_finds_each_bar_its_words_and_the_way_back(phone):
             assert link.bounding_box()["height"] >= least
 
 
+def test_on_a_phone_layers_have_a_line_of_their_own_where_they_do_not_fit(phone):
+    phone.set_viewport_size({"width": 330, "height": 800})  # letters are narrower here than there
+    phone.get_by_label("Filter the census").fill("proportional")
+    cells = phone.locator("td[data-label=layers]").filter(visible=True)
+    heights = cells.evaluate_all("(all) => all.map((one) => one.getBoundingClientRect().height)")
+    assert heights and max(heights) < 24
+
+
 def test_on_a_phone_facts_of_a_type_stand_below_those_of_the_one_above(phone):
     def lefts(*labels):
         cells = phone.locator(", ".join(f"td[data-label={label}]" for label in labels))
