@@ -9,8 +9,8 @@
   const TURNS = /\b(?:rope|rotary|rotation|rotat(?:e|es|ing))\b/g;
   const UNSCALED = /\b(?:no|without)\s+scaling\b|\bscaling\s+none\b|\bunscaled\b/g;
   const THOUSANDS = /(?<![\w.])\d{1,3}(?:(?:[,_'\u202f]\d{3})+|(?:[ \u00a0]000)+)(?!\d)/g;
-  // What a number is called beside it: it tells nothing by itself.
-  const NAMES = new Set("base theta rope_theta model_type layout pairs".split(" "));
+  // What a number is called beside it, and what joins two words: they tell nothing by themselves.
+  const NAMES = new Set("base theta rope_theta model_type layout pairs and".split(" "));
   // What follows a model's name in that of a checkpoint: versions, sizes, what it was trained for.
   const FOLLOWS =
     /^(?:v?\d+|\d+(?:x\d+)?[bmkt]|[ae]\d+b|instruct|chat|base|it|hf|pt|preview|mini|nano|tiny|small|medium|large|xl)$/;
@@ -106,8 +106,6 @@
   const census = document.getElementById("the-table"); // the section that holds all lists
   const links = [...document.querySelectorAll(".census-bar a")];
   const facts = [...census.querySelectorAll("tbody, li")].map(factsOf);
-  // What a part of the picture types, in full: it stands for what is said of its rows.
-  const said = new Map(links.map((link) => [link.dataset.typed, link.dataset.said]).filter(([typed]) => typed));
   const own = new Map(facts.map((one) => [squashed(one.types[0]), one]));
   const bases = new Set(facts.flatMap((one) => one.bases));
 
@@ -164,18 +162,61 @@
     return facts.filter(({ row, said }) => (link.dataset.said ? said.has(link.dataset.said) : list.contains(row)));
   }
 
-  // The picture's own words, or the most of them, stand for that part.
-  const named = links
+  const bare = (words) => words.map((word) => word.toLowerCase().replace(/^["“(]+|[,;"”)?!]+$/g, "")).join(" ");
+  // What rows say of themselves: "none", "10,000", that they rotate or do not.
+  const ofRows = (phrase) => /^(?:none|@turns|\d+)$/.test(wordsOf(phrase).join(" "));
+
+  // The parts of the picture, by their legends; `typed` is what a press on one types.
+  const parts = links
     .filter((link) => link.textContent)
-    .map((link) => [link.childNodes[1].data.trim(), link])
-    .filter(([name]) => name !== "none" && !/^\d/.test(name)); // which are words of rows as well
-  const partOf = (typed) => named.find(([name]) => (typed.length < 8 ? name === typed : name.includes(typed)))?.[1];
+    .map((link) => {
+      const name = link.childNodes[1].data.trim();
+      const { said = link.hash, typed = name, also = name } = link.dataset;
+      for (const one of typesIn(link)) one.said.add(said);
+      return { said, typed, also, name: bare(name.split(" ")), bar: link.closest(".census-bar") };
+    });
+  // With its bar before it every part is meant: "Scaling: none".
+  const called = new Map(
+    parts.flatMap((part) =>
+      [part.typed, part.also, part.name]
+        .filter((phrase) => phrase.includes(":") || !ofRows(phrase))
+        .map((phrase) => [bare(phrase.split(" ")), part]),
+    ),
+  );
+  const longest = Math.max(...[...called.keys()].map((phrase) => phrase.split(" ").length));
+
+  /** The part that a phrase names, or most of its legend; the last word of all may be begun. */
+  function partOf(phrase, last) {
+    if (own.has(squashed(phrase))) return null;
+    const within = ({ name }) => ` ${name} `.includes(` ${phrase}${last ? "" : " "}`);
+    return called.get(phrase) ?? (phrase.length < 8 || ofRows(phrase) ? null : parts.find(within));
+  }
+
+  /** The parts that are named among the words, the longest first, and what is typed beside them. */
+  function partsIn(typed) {
+    const words = typed.split(/\s+/).filter(Boolean);
+    const named = new Set();
+    for (let length = Math.min(longest, words.length); length > 0; length--) {
+      for (let at = 0; at + length <= words.length; at++) {
+        const phrase = words.slice(at, at + length);
+        const part = !phrase.includes("") && partOf(bare(phrase), at + length === words.length);
+        if (!part) continue;
+        named.add(part);
+        words.splice(at, length, ""); // what stands around it is no phrase
+      }
+    }
+    const beside = words.filter(Boolean).join(" ");
+    const tells = wordsOf(beside).length > 0;
+    return {
+      named: parts.filter((part) => named.has(part)),
+      beside: tells ? beside.replace(/^and +|(?: +and|[,;])+$/gi, "") : "",
+    };
+  }
 
   /** The rows to show, and the type that a name was reduced to, if it was. */
   function found(typed) {
-    const part = !own.has(squashed(typed)) && !said.has(typed.toLowerCase()) && partOf(typed.toLowerCase());
-    if (part) return { shown: new Set(typesIn(part)), type: null };
-    const words = said.has(typed.toLowerCase()) ? [`@${said.get(typed.toLowerCase())}`] : wordsOf(typed);
+    const { named, beside } = partsIn(typed);
+    const words = [...named.map(({ said }) => `@${said}`), ...wordsOf(beside)];
     const shown = new Set(facts.filter((one) => has(one, words)));
     const name = words.filter((word) => !isFact(word));
     const read = typeOf(name);
@@ -190,49 +231,26 @@
     return { shown, type: ofType.length ? read.one.types[0] : null };
   }
 
-  Object.assign(document.currentScript.typed, { census, links, facts, found, typesIn });
+  Object.assign(document.currentScript.typed, { census, links, facts, parts, found, partsIn, typesIn });
 })();
 
-// What the page shows of it.
+// What the picture answers.
 (() => {
   "use strict";
 
-  const { census, links, facts, found, typesIn } = document.currentScript.typed;
-  const WORDS = {
-    count: (count, all) => `${count} of ${all} model types`,
-    read: (typed, type) =>
-      `“${typed}” is read as ${type}, by its name alone: model_type in the model's config.json decides. ` +
-      "The row is the type's default: base, scaling and layers of one model may be others. Or ",
-    nothing: (typed) =>
-      `Nothing here matches “${typed}”. Try a part of the model_type in the model's config.json, a base such as ` +
-      "500000, half, interleaved, yarn, or no rotation. Or ",
-    paste: "paste the file",
-    of: (count) => `of ${count}`,
-    elsewhere: (count) => (count ? "found, none of them in these bars" : "found"),
-  };
-
-  const MOST = 40; // letters of what is typed that are said again
-  const short = (typed) => (typed.length > MOST ? `${typed.slice(0, MOST - 1)}…` : typed);
-
-  const form = document.querySelector(".census-form");
-  const input = form.querySelector("input");
-  const count = form.querySelector("[role=status] p");
-  const top = census.querySelector(".census-top");
-  const note = top.querySelector("p");
-  const [back, forth] = form.querySelectorAll("a");
-  const groups = [...census.querySelectorAll("section, dd")];
-  let began = null; // where somebody was when he began to type
-  const lines = [...document.querySelectorAll(".page-toc a[href^='#']")]; // of the contents
-
-  // The parts of the picture, each with the types that are in it.
+  const { links, facts, typesIn } = document.currentScript.typed;
   const figure = document.querySelector(".census-picture");
   const [asks, answers] = figure.querySelectorAll(".census-answer p");
+  const [counted, elsewhere, again, help] = answers.querySelectorAll("span");
   const parts = links.map((link) => ({ link, types: typesIn(link) }));
   const rotating = facts.filter(({ row }) => row.dataset.said).length;
   let left = facts; // by what is typed
 
+  const MOST = 40; // letters of what is typed that are said again
+  const short = (typed, most = MOST) => (typed.length > most ? `${typed.slice(0, most - 1)}…` : typed);
+
   /** All bars answer: in each part, how many of these types are. */
-  function answer(types) {
+  function draw(types) {
     const asked = new Set(types);
     figure.toggleAttribute("data-asked", asked.size < facts.length);
     for (const { link, types } of parts) {
@@ -245,10 +263,60 @@
 
   // Who points at a part sees its types in all bars, where no others are asked for.
   for (const { link, types } of parts) {
-    const show = () => answer(left.length === facts.length ? types : left);
+    const show = () => draw(left.length === facts.length ? types : left);
     for (const comes of ["pointerenter", "focus"]) link.addEventListener(comes, show);
-    for (const goes of ["pointerleave", "blur"]) link.addEventListener(goes, () => answer(left));
+    for (const goes of ["pointerleave", "blur"]) link.addEventListener(goes, () => draw(left));
   }
+
+  /** The bars show the types that are left by what is asked for, and the line over them says so. */
+  function answer(types, { named, beside }) {
+    left = types;
+    draw(left);
+    const all = named.length === 0 && !beside;
+    asks.toggleAttribute("data-off", !all);
+    answers.toggleAttribute("data-off", all);
+    const inBars = left.filter(({ row }) => row.dataset.said).length;
+    answers.querySelector("strong").textContent = inBars || left.length;
+    counted.textContent = inBars ? `of ${rotating}` : "found";
+    help.hidden = left.length > 0 || !beside;
+    const asked = [short(beside), ...named.map(({ typed }) => typed)].filter(Boolean).join("; ");
+    answers.querySelector("em").textContent = short(asked, (help.hidden ? 4 : 2) * MOST);
+    elsewhere.hidden = inBars > 0 || left.length === 0;
+    answers.querySelector("a[href^='#']").hidden = left.length === 0;
+    again.hidden = left.length > 0 || Boolean(beside);
+    const on = new Set(named.map(({ said }) => said));
+    for (const { link } of parts) link.toggleAttribute("data-on", on.has(link.dataset.said));
+  }
+
+  Object.assign(document.currentScript.typed, { figure, answer, short });
+})();
+
+// What the page shows of it.
+(() => {
+  "use strict";
+
+  const { census, links, facts, parts, found, partsIn, figure, answer, short } = document.currentScript.typed;
+  const WORDS = {
+    count: (count, all) => `${count} of ${all} model types`,
+    read: (typed, type) =>
+      `“${typed}” is read as ${type}, by its name alone: model_type in the model's config.json decides. ` +
+      "The row is the type's default: base, scaling and layers of one model may be others. Or ",
+    nothing: (typed) =>
+      `Nothing here matches “${typed}”. Try a part of the model_type in the model's config.json, a base such as ` +
+      "500000, half, interleaved, yarn, or no rotation. Or ",
+    paste: "paste the file",
+  };
+
+  const form = document.querySelector(".census-form");
+  const input = form.querySelector("input");
+  const count = form.querySelector("[role=status] p");
+  const top = census.querySelector(".census-top");
+  const note = top.querySelector("p");
+  const [back, forth] = form.querySelectorAll("a");
+  const groups = [...census.querySelectorAll("section, dd")];
+  let began = null; // where somebody was when he began to type
+  const lines = [...document.querySelectorAll(".page-toc a[href^='#']")]; // of the contents
+  let left = facts; // by what is typed
 
   /** Say how high the box is: what one is led to stands below it. */
   const measure = () => form.parentElement.style.setProperty("--census-form", `${form.offsetHeight}px`);
@@ -258,14 +326,8 @@
     const { shown, type } = found(typed);
     for (const one of facts) one.row.hidden = !shown.has(one);
     left = facts.filter((one) => shown.has(one));
-    answer(left);
-    asks.toggleAttribute("data-off", typed !== "");
-    answers.toggleAttribute("data-off", typed === "");
-    const inBars = left.filter(({ row }) => row.dataset.said).length;
-    answers.querySelector("strong").textContent = inBars || left.length;
-    answers.querySelector("span").textContent = inBars ? WORDS.of(rotating) : WORDS.elsewhere(left.length);
-    answers.querySelector("em").textContent = short(typed);
-    answers.querySelector("a").hidden = left.length === 0;
+    const asked = partsIn(typed);
+    answer(left, asked);
     point();
     for (const group of groups) {
       const empty = !group.querySelector("tbody:not([hidden]), li:not([hidden])");
@@ -283,8 +345,7 @@
     const link = document.createElement("a");
     link.href = "your_model.html";
     link.textContent = WORDS.paste;
-    note.replaceChildren(type ? WORDS.read(short(typed), type) : WORDS.nothing(short(typed)), link, ".");
-    for (const link of links) link.toggleAttribute("data-on", link.dataset.typed === typed.toLowerCase());
+    note.replaceChildren(type ? WORDS.read(short(asked.beside), type) : WORDS.nothing(short(typed)), link, ".");
     measure();
   }
 
@@ -311,21 +372,27 @@
     filter();
   }
 
+  /** What the box holds once a part is pressed: it too, for another of its bar; or no more, if it was on. */
+  function pressed(link) {
+    const { named, beside } = partsIn(input.value);
+    const on = link.hasAttribute("data-on");
+    const next = parts.filter((part) => {
+      if (part.said === link.dataset.said) return !on;
+      return named.includes(part) && (on || !part.bar.contains(link));
+    });
+    return [beside, ...next.map(({ typed }) => typed)].filter(Boolean).join("; ");
+  }
+
   for (const link of links) {
     link.addEventListener("click", (event) => {
       event.preventDefault();
       const address = new URL(link.href);
-      if (link.dataset.typed) {
-        // Nobody is led away from the bars, which answer; pressed once more it lets go of its types.
-        const on = link.hasAttribute("data-on");
-        address.hash = "";
-        if (on) address.search = "";
-        ask(on ? "" : link.dataset.typed, address);
-      } else {
-        address.search = "";
-        ask("", address);
-        document.getElementById(address.hash.slice(1)).scrollIntoView({ behavior: "instant" });
-      }
+      const part = link.dataset.said;
+      const type = part ? pressed(link) : "";
+      address.search = type && `?type=${encodeURIComponent(type)}`;
+      if (part) address.hash = ""; // nobody is led away from the bars, which answer
+      ask(type, address);
+      if (!part) document.getElementById(address.hash.slice(1)).scrollIntoView({ behavior: "instant" });
     });
   }
   addEventListener("popstate", ({ state }) => {

@@ -1,6 +1,5 @@
 """The census at a glance: bars of how many model types rotate in which way, each part a link."""
 
-import html
 import re
 from collections import Counter
 from dataclasses import dataclass
@@ -40,22 +39,22 @@ PLAIN_BASE = 10_000.0
 
 @dataclass(frozen=True)
 class Part:
-    """A part of a bar: its word in a row, how it is called, and what is typed to see its types."""
+    """A part of a bar: its word in a row, how it is called there, and alone."""
 
     said: str
     name: str
-    typed: str
+    also: str = ""
 
 
 BARS = {
     "Pairs": (
         lambda kinds: kinds[0]["layout"],
-        Part("half", "half", "half"),
-        Part("interleaved", "interleaved", "interleaved"),
+        Part("half", "half"),
+        Part("interleaved", "interleaved"),
     ),
     "Dimensions": (
         _share,
-        Part("whole-head", "the whole head", "whole head"),
+        Part("whole-head", "the whole head"),
         Part("part-of-the-head", "a part of it", "part of the head"),
     ),
     "Base": (
@@ -71,12 +70,17 @@ BARS = {
     ),
     "Layers": (
         _layers,
-        Part("every-layer", "every layer", "every layer"),
-        Part("some-layers", "some layers", "some layers"),
+        Part("every-layer", "every layer"),
+        Part("some-layers", "some layers"),
         Part("layers-not-said", "none by the default, or not said", "layers not said"),
     ),
 }
 """Name of a bar: what a type's kinds of layers say of it, and its parts."""
+
+
+def in_full(bar: str, part: Part) -> str:
+    """Return how a part is called beside its bar: in the box, and in the answer over the bars."""
+    return f"{bar}: {part.name}"
 
 
 def still(sentence: str) -> bool:
@@ -120,7 +124,7 @@ def picture(census: dict[str, Any]) -> str:
     bars = [_bar(f"All {count} model types", groups, "census-all")]
     for name, (which, *parts) in BARS.items():
         found = Counter(which(kinds) for kinds in types)
-        bars.append(_bar(name, [(found[one.said], one.name, _link(one)) for one in parts]))
+        bars.append(_bar(name, [(found[one.said], one.name, _link(name, one)) for one in parts]))
     first = [parts[0].said for _, *parts in BARS.values()]
     asked = sum(all(one["where"] or one["layers"] == 0 for one in kinds) for kinds in types)
     usual = sum(said_of(kinds) == first for kinds in types)
@@ -128,10 +132,13 @@ def picture(census: dict[str, Any]) -> str:
         '<figure class="census-picture" id="census-picture">'
         "<p>More than half of all model types do not rotate, or do not seem to. Press a part to go "
         f"to its list.</p>{bars[0]}"
-        f'<div class="census-answer"><p>The {len(types)} that rotate, {asked} of them only where '
-        "their file asks for it. Press a part: every bar shows its types; again for all.</p>"
-        "<p data-off><strong></strong> <span></span>: <em></em>. "
-        f'<a href="#the-table">See them in the list</a></p></div>{"".join(bars[1:])}'
+        f'<div class="census-answer" data-room="{_room(len(types))}"><p>The {len(types)} that '
+        f"rotate, {asked} of them only where their file asks for it. Press a part: every bar shows "
+        "its types. Press another: those in both. Press one again to let it go.</p>"
+        "<p data-off><strong></strong> <span></span> for <em></em>. <span>None of them is in these "
+        'bars. </span><a href="#the-table">See them in the list</a><span>Press a part again to let '
+        "go of it.</span><span>Try a part of its model_type, a base, half, yarn or no rotation, or "
+        f'<a href="your_model.html">paste the file</a>.</span></p></div>{"".join(bars[1:])}'
         "<figcaption>Of those that rotate, more than half are in the first part of each bar, and "
         f"{usual} in all five: halves of the whole head, by base 10,000, unscaled, in every layer. "
         "Bars count types as their rows have them: by the default configuration, or with a key set."
@@ -139,10 +146,17 @@ def picture(census: dict[str, Any]) -> str:
     )
 
 
-def _link(part: Part) -> str:
-    typed = html.escape(part.typed)
-    where = f"?type={quote(part.typed)}#the-table"
-    return f'href="{where}" data-typed="{typed}" data-said="{part.said}"'
+def _room(count: int) -> str:
+    """Return the longest answer: its room is kept, so that no bar moves."""
+    called = [[in_full(bar, one) for one in parts] for bar, (_, *parts) in BARS.items()]
+    longest = "; ".join(max(names, key=len) for names in called)
+    return f"{count} of {count} for {longest}. Press a part again to let go of it."
+
+
+def _link(bar: str, part: Part) -> str:
+    where = f"?type={quote(in_full(bar, part))}#the-table"
+    also = f' data-also="{part.also}"' if part.also else ""
+    return f'href="{where}" data-typed="{in_full(bar, part)}" data-said="{part.said}"{also}'
 
 
 def _bar(name: str, parts: list[tuple[int, str, str]], kind: str = "") -> str:

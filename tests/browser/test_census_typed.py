@@ -10,7 +10,7 @@ from toc import ROOT
 
 from ropebook import palette, tables
 from ropebook.census.page import PARTS
-from ropebook.census.picture import BARS, said_of
+from ropebook.census.picture import BARS, in_full, said_of
 from ropebook.census.survey import recorded
 
 PAGE = "book/practice/census.html"
@@ -235,25 +235,36 @@ def test_words_of_a_row_narrow_each_other(typed):
         )
 
 
-PICTURE = [(part, which) for which, *parts in BARS.values() for part in parts]
+PICTURE = [(part, in_full(bar, part)) for bar, (_, *parts) in BARS.items() for part in parts]
 
 
-@pytest.mark.parametrize(("part", "which"), PICTURE, ids=[part.said for part, _ in PICTURE])
-def test_a_part_of_the_picture_shows_its_types(typed, part, which):
+def having(*said, name=""):
+    """The rotating types that are in all these parts of the picture, and are called so."""
+    rotating = CENSUS["rotating"].items()
+    return [one for one, kinds in rotating if {*said} <= {*said_of(kinds)} and name in one]
+
+
+def on(page):
+    """The parts of the picture that are on."""
+    lit = page.locator(".census-bar li a[data-on], .census-pieces a[data-on]")
+    return {*lit.evaluate_all("(links) => links.map((link) => link.dataset.said)")}
+
+
+@pytest.mark.parametrize(("part", "called"), PICTURE, ids=[part.said for part, _ in PICTURE])
+def test_a_part_of_the_picture_shows_its_types(typed, part, called):
     typed("")
     link = typed.page.locator(f".census-bar li a[data-said={part.said}]")
     link.focus()
     typed.page.keyboard.press("Enter")
     shown = typed.page.evaluate(SHOWN)
-    assert shown == [
-        name for name, kinds in CENSUS["rotating"].items() if which(kinds) == part.said
-    ]
+    assert shown == having(part.said)
     assert len(shown) == int(link.locator("strong").inner_text())
     answer = typed.page.locator(".census-answer p:visible")
     total = len(CENSUS["rotating"])
-    assert answer.inner_text().startswith(f"{len(shown)} of {total}: {part.typed}.")
-    assert typed.page.get_by_label("Filter the census").input_value() == part.typed
-    assert [link.get_attribute("data-on")] == [""] and typed(part.typed)[0] == shown
+    assert answer.inner_text().startswith(f"{len(shown)} of {total} for {called}.")
+    assert typed.page.get_by_label("Filter the census").input_value() == called
+    for way in filter(None, (called.upper(), part.also)):
+        assert typed(way)[0] == shown and on(typed.page) == {part.said}
     typed("")
     typed("")
     piece = typed.page.locator(f".census-pieces a[data-said={part.said}]")
@@ -263,10 +274,78 @@ def test_a_part_of_the_picture_shows_its_types(typed, part, which):
     assert typed.page.evaluate(SHOWN) == shown
     assert typed.page.evaluate("scrollY") == at, "the bars answer; nobody is led away from them"
     answer.get_by_role("link", name="See them in the list").click()
-    assert f"?type={quote(part.typed)}#the-table" in typed.page.url
+    assert f"?type={quote(called)}#the-table" in typed.page.url
     assert typed.page.evaluate(SHOWN) == shown
     row = typed.page.locator("tbody").filter(visible=True).first.bounding_box()
     assert 56 < row["y"] and row["y"] + row["height"] < typed.page.viewport_size["height"]
+
+
+BESIDE = {
+    "interleaved part of the head": having("interleaved", "part-of-the-head"),
+    "A part of it, and interleaved": having("interleaved", "part-of-the-head"),
+    "interleaved whole head": having("interleaved", "whole-head"),
+    "half every layer": having("half", "every-layer"),
+    "gemma whole head": having("whole-head", name="gemma"),
+    "whole head glm 4": having("whole-head", name="glm4"),
+    "never scaled another base alone": having("never-scaled", "another-base"),
+    "pairs half, others": having("half", "another-base"),
+    "in some layers interleaved": having("scaled", "interleaved"),
+    "layers: some layers; scaling: in some layers or all": having("some-layers", "scaled"),
+}
+
+
+@pytest.mark.parametrize(("text", "names"), BESIDE.items())
+def test_words_of_a_part_stand_beside_others(typed, text, names):
+    assert names and typed(text)[0] == names
+    assert all(on(typed.page) <= {*said_of(CENSUS["rotating"][name])} for name in names)
+
+
+def test_the_answer_names_the_parts_and_what_is_typed_beside_them(typed):
+    typed("half and yarn")
+    answer = typed.page.locator(".census-answer p:not([data-off])").inner_text()
+    assert " for yarn; Pairs: half. See" in answer
+    assert "“llama 3” is read as llama" in typed("llama 3; half")[1]
+
+
+def test_what_rows_say_of_themselves_is_read_so_beside_a_part(typed):
+    assert typed("doesn't rotate")[0] == typed("none")[0] == typed("do not rotate")[0]
+    half = typed("half 10,000")[0]
+    assert half == of(lambda facts: (facts["layout"], facts["base"]) == ("half", 10_000))
+    assert {*having("half", "two-bases")} < {*half} and on(typed.page) == {"half"}
+    assert {*typed("half no scaling")[0]} > {*typed("half scaling: none")[0]}
+    assert {*typed("no scaling some layers")[0]} >= {*having("some-layers", "never-scaled")}
+
+
+def test_a_part_of_another_bar_narrows_the_first(typed):
+    page, box = typed.page, typed.page.get_by_label("Filter the census")
+
+    def press(said):
+        page.locator(f".census-pieces a[data-said={said}]").click()
+        page.mouse.move(0, 0)
+        return box.input_value(), on(page), page.evaluate(SHOWN)
+
+    def after(*said, box, name=""):
+        return box, {*said}, having(*said, name=name)
+
+    typed("")
+    press("interleaved")
+    both = after(
+        "interleaved", "part-of-the-head", box="Pairs: interleaved; Dimensions: a part of it"
+    )
+    assert press("part-of-the-head") == both and both[2]
+    assert read_answers(page) == answers(lambda said: {*both[1]} <= {*said})
+    answer = page.locator(".census-answer p:not([data-off])").inner_text()
+    assert answer.startswith(f"{len(both[2])} of {len(CENSUS['rotating'])} for {both[0]}. See")
+    assert page.url.endswith(f"?type={quote(both[0])}")
+    half = after("half", "part-of-the-head", box="Pairs: half; Dimensions: a part of it")
+    assert press("half") == half, "one part of a bar at a time"
+    assert press("part-of-the-head") == after("half", box="Pairs: half")
+    page.evaluate("history.go(-2)")
+    page.wait_for_function("(text) => document.querySelector('input').value === text", arg=both[0])
+    assert on(page) == both[1]
+    typed("glm4")
+    assert press("interleaved") == after("interleaved", box="glm4; Pairs: interleaved", name="glm4")
+    assert press("interleaved")[:2] == ("glm4", set())
 
 
 ANSWERS = """() => [...document.querySelectorAll(".census-bar li a[data-said]")].map((link) => {
@@ -384,10 +463,11 @@ def test_the_words_of_the_picture_find_what_they_count(typed):
 def test_what_none_of_the_bars_has_is_said_to_be_found_elsewhere(typed):
     answer = typed.page.locator(".census-answer p:not([data-off])")
     shown, _ = typed("albert")
-    said = f"{len(shown)} found, none of them in these bars: albert. See them in the list"
+    said = f"{len(shown)} found for albert. None of them is in these bars. See them in the list"
     assert shown and answer.inner_text() == said
     typed("zzz")
-    assert answer.inner_text() == "0 found: zzz."
+    said = answer.inner_text()
+    assert said.startswith("0 found for zzz. Try ") and said.endswith("or paste the file.")
 
 
 def test_the_box_leads_on_from_the_picture_and_back_to_it(typed):
@@ -424,7 +504,8 @@ def test_a_part_is_a_place_from_which_back_leads_to_the_picture(typed):
     expect(back).not_to_be_visible()
     for part in ("half", "scaled"):
         page.locator(f".census-pieces a[data-said={part}]").click()
-    assert page.url.endswith("?type=scaled%20in%20layers")
+    both = "llama; Pairs: half; Scaling: in some layers or all"
+    assert page.url.endswith(f"?type={quote(both)}")
     page.get_by_role("link", name="See them in the list").click()
     expect(back).to_be_visible()
     back.click()
@@ -433,8 +514,8 @@ def test_a_part_is_a_place_from_which_back_leads_to_the_picture(typed):
       return top > 56 && top < innerHeight / 2;
     }"""
     page.wait_for_function(in_sight)
-    assert page.locator(".census-pieces a[data-on]").get_attribute("data-said") == "scaled"
-    for steps, text in ((3, "half"), (1, "llama")):
+    assert on(page) == {"half", "scaled"}
+    for steps, text in ((3, "llama; Pairs: half"), (1, "llama")):
         page.evaluate("(steps) => history.go(-steps)", steps)
         page.wait_for_function("(text) => document.querySelector('input').value === text", arg=text)
         assert len(page.evaluate(SHOWN)) == len(typed(text)[0])
@@ -443,7 +524,8 @@ def test_a_part_is_a_place_from_which_back_leads_to_the_picture(typed):
 @pytest.mark.parametrize("by", ["keyboard", "pointer"])
 def test_a_part_that_is_on_is_put_off_by_a_second_press(typed, by):
     page, box = typed.page, typed.page.get_by_label("Filter the census")
-    typed("llama")
+    typed("")
+    page.locator(".census-bar li a[href='#types-that-rotate']").click()  # where Back leads to
     part = page.locator(f".census-{'bar li' if by == 'keyboard' else 'pieces'} a[data-said=half]")
 
     def press():
@@ -451,7 +533,7 @@ def test_a_part_that_is_on_is_put_off_by_a_second_press(typed, by):
 
     press()
     length = page.evaluate("history.length")
-    assert box.input_value() == "half" and part.get_attribute("data-on") == ""
+    assert box.input_value() == "Pairs: half" and part.get_attribute("data-on") == ""
     part.scroll_into_view_if_needed()
     at = page.evaluate("scrollY")
     press()
@@ -460,7 +542,7 @@ def test_a_part_that_is_on_is_put_off_by_a_second_press(typed, by):
     assert page.evaluate("scrollY") == at, "who puts it off stays where it is"
     assert page.evaluate("history.length") == length
     page.go_back()
-    page.wait_for_function("document.querySelector('input').value === 'llama'")
+    page.wait_for_function("location.hash === '#types-that-rotate'")
 
 
 def test_what_changes_nothing_is_no_place_of_its_own(typed):
@@ -530,8 +612,7 @@ def test_an_address_of_a_part_filters_as_the_page_opens(chromium, lone):
     context = chromium.new_context(offline=True)
     page, _ = open_page(context, f"{lone}?type={quote('part of the head')}#the-table", settle=False)
     names = page.evaluate(SHOWN)
-    rotating = CENSUS["rotating"].items()
-    assert names == [name for name, kinds in rotating if "part-of-the-head" in said_of(kinds)]
+    assert names == having("part-of-the-head")
     context.close()
 
 
@@ -614,6 +695,26 @@ def test_a_finger_finds_each_bar_its_words_and_the_way_back(phone):
     for within, least in ((".census-bar li a", 32), (".census-form a[href^='#']", 40)):
         for link in phone.locator(within).filter(visible=True).all():
             assert link.bounding_box()["height"] >= least
+
+
+def test_where_nothing_is_found_the_answer_says_what_to_do_and_no_bar_moves(phone):
+    box, bars = phone.get_by_label("Filter the census"), phone.locator(".census-pieces")
+    places = "(all) => all.map((one) => Math.round(one.getBoundingClientRect().y + scrollY))"
+    before = bars.evaluate_all(places)
+    most = [max((in_full(bar, one) for one in parts), key=len) for bar, (_, *parts) in BARS.items()]
+    helps = {
+        "zzzz": "Try a part of its model_type, ",
+        "z" * 200: "Try a part of its model_type, ",
+        "Pairs: half; Pairs: interleaved": "Press a part again to let go of it.",
+        "; ".join(most): "Press a part again to let go of it.",
+        "; ".join(["zzzz", *most]): "Try a part of its model_type, ",
+    }
+    for text, said in helps.items():
+        box.fill(text)
+        assert f". {said}" in phone.locator(".census-answer p:not([data-off])").inner_text()
+        assert bars.evaluate_all(places) == before
+    link = phone.locator(".census-answer").get_by_role("link", name="paste the file")
+    assert link.get_attribute("href") == "your_model.html" and link.is_visible()
 
 
 def test_on_a_phone_layers_have_a_line_of_their_own_where_they_do_not_fit(phone):
