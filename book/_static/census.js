@@ -285,7 +285,12 @@
     answers.querySelector("a[href^='#']").hidden = left.length === 0;
     again.hidden = left.length > 0 || Boolean(beside);
     const on = new Set(named.map(({ said }) => said));
-    for (const { link } of parts) link.toggleAttribute("data-on", on.has(link.dataset.said));
+    const now = new Set(left);
+    for (const { link, types } of parts) {
+      link.toggleAttribute("data-on", on.has(link.dataset.said));
+      // A list in which nothing is left leads nowhere.
+      if (!link.dataset.said) link.ariaDisabled = types.some((one) => now.has(one)) ? null : "true";
+    }
   }
 
   Object.assign(document.currentScript.typed, { figure, answer, short });
@@ -386,9 +391,10 @@
   for (const link of links) {
     link.addEventListener("click", (event) => {
       event.preventDefault();
+      if (link.ariaDisabled) return;
       const address = new URL(link.href);
       const part = link.dataset.said;
-      const type = part ? pressed(link) : "";
+      const type = part ? pressed(link) : input.value.trim();
       address.search = type && `?type=${encodeURIComponent(type)}`;
       if (part) address.hash = ""; // nobody is led away from the bars, which answer
       ask(type, address);

@@ -601,9 +601,24 @@ def test_what_cannot_be_read_says_what_is_known_and_where_to_go_on(typed):
     assert link.get_attribute("href") == "your_model.html" and link.is_visible()
 
 
-def test_a_list_that_the_picture_leads_to_is_there_whatever_was_typed(typed):
-    assert len(typed("half")[0]) < ALL
-    typed.page.locator('.census-bar li a[href="#types-that-do-not-rotate"]').click()
+def test_the_bar_of_all_keeps_what_is_asked_for_and_leads_to_its_list(typed):
+    shown, _ = typed("half llama")
+    box = typed.page.get_by_label("Filter the census")
+    before = typed.page.url
+    for part in ("pieces", "bar li"):
+        empty = typed.page.locator(f".census-{part} a[href='#types-that-do-not-rotate']")
+        at = typed.page.evaluate("scrollY")
+        empty.evaluate("(link) => link.click()")
+        assert (typed.page.url, typed.page.evaluate("scrollY")) == (before, at), "nothing is there"
+        typed.page.locator(f".census-{part} a[href='#types-that-rotate']").click()
+        assert typed.page.evaluate(SHOWN) == shown and box.input_value() == "half llama"
+        assert typed.page.url.endswith("census.html?type=half%20llama#types-that-rotate")
+        row = typed.page.locator("tbody").filter(visible=True).first.bounding_box()
+        assert 56 < row["y"] < typed.page.viewport_size["height"] / 2
+        typed.page.go_back()
+        typed.page.wait_for_function("(url) => location.href === url", arg=before)
+    typed("")
+    empty.click()
     assert len(typed.page.evaluate(SHOWN)) == ALL
     assert typed.page.url.endswith("census.html#types-that-do-not-rotate")
 
