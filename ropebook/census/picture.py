@@ -133,7 +133,7 @@ def picture(census: dict[str, Any]) -> str:
         "<p>More than half of all model types do not rotate, or do not seem to. Press a part to go "
         f"to its list.</p>{bars[0]}"
         f'<div class="census-answer" data-room="{_room(len(types))}"><p>The {len(types)} that '
-        f"rotate, {asked} of them only where their file asks for it. Press a part: every bar shows "
+        f"rotate, {asked} of them by a key that their default lacks. Press a part: every bar shows "
         "its types. Press another: those in both. Press one again to let it go.</p>"
         "<p data-off><strong></strong> <span></span> for <em></em>. <span>None of them is in these "
         'bars. </span><a href="#the-table">See them in the list</a><span>Press a part again to let '

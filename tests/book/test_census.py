@@ -4,14 +4,17 @@ import re
 from collections import Counter
 
 import pytest
+import torch
 import transformers
 from bs4 import BeautifulSoup
+from transformers import AutoModel
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
 from ropebook.census import survey
 from ropebook.census.__main__ import main
 from ropebook.census.page import COLUMNS, PARTS, breakable, dimensions, row
 from ropebook.census.picture import BARS, picture, said_of
+from ropebook.census.survey import RUNS_WITH
 from ropelib.config.model_types import NEEDS
 
 CENSUS = survey.recorded()
@@ -137,8 +140,8 @@ def test_the_caption_says_what_the_bars_show():
     ]
     assert f"and {len(usual)} in all five" in shown.figcaption.get_text()
     without = {name for name, kinds in CENSUS["rotating"].items() if kinds[0]["layers"] == 0}
-    asked = {*NEEDS, *without}
-    assert f"{len(asked)} of them only where their file asks for it" in shown.get_text()
+    asked = {*NEEDS, *RUNS_WITH, *without}
+    assert f"{len(asked)} of them by a key that their default lacks" in shown.get_text()
     assert without - {*NEEDS} == {"bamba"}
 
 
@@ -178,9 +181,27 @@ def test_pairs_that_stand_still_do_not_count_as_rotating():
 
 def test_a_type_that_rotates_by_one_value_of_its_file_says_which():
     assert said("zamba2") == [["zamba2 where use_mem_rope is true", "half", "all 160"]]
-    assert {*NEEDS} <= {*CENSUS["rotating"]}
-    for model_type in NEEDS:
+    assert said("glm4v_text") == [
+        ["glm4v_text where partial_rotary_factor is 0.5", "interleaved", "64 of 128"]
+    ]
+    for model_type in (*NEEDS, *RUNS_WITH):
         assert all(facts["where"] for facts in CENSUS["rotating"][model_type])
+
+
+@pytest.mark.skipif(not INSTALLED, reason="the census is that of another transformers")
+@pytest.mark.parametrize("model_type", RUNS_WITH)
+def test_a_default_that_transformers_refuses_runs_with_that_key(model_type):
+    sizes = {"num_hidden_layers": 1, "hidden_size": 512, "num_attention_heads": 4}
+    sizes |= {"num_key_value_heads": 2, "intermediate_size": 64, "vocab_size": 16}
+    part = {"rope_type": "default", "rope_theta": 1e4}
+
+    def run(part):
+        config = CONFIG_MAPPING[model_type](**sizes, rope_parameters=part, pad_token_id=0)
+        AutoModel.from_config(config)(input_ids=torch.arange(5)[None])
+
+    run(part | dict([RUNS_WITH[model_type]]))
+    with pytest.raises((RuntimeError, TypeError)):
+        run(part)
 
 
 def test_rows_are_those_of_the_code_where_a_default_misleads():
