@@ -13,12 +13,12 @@ WITHIN = " → "
 """Between a type and that of the text within it."""
 _NAMED = re.compile(r"model_type (?:is )?[\"']([^\"']+)[\"']")
 RUNS_WITH = {
-    "glm4v_text": ("partial_rotary_factor", 0.5),
-    "glm_image_text": ("partial_rotary_factor", 0.5),
-    "hunyuan_vl_text": ("mrope_section", [16, 16, 16, 16]),
+    "glm4v_text": ({}, {"partial_rotary_factor": 0.5}),
+    "glm_image_text": ({}, {"partial_rotary_factor": 0.5}),
+    "hunyuan_vl_text": ({"head_dim": 128}, {"mrope_section": [16, 16, 16, 16]}),
 }
-"""What the rope part must have, where transformers refuses every call by the default: its sections
-are none, or not as many pairs as turn."""
+"""What the file and its rope part must have, where transformers refuses every call by the default:
+its sections are none, or not as many pairs as turn."""
 RECORDED = Path(__file__).parents[2] / "book/results/census.json"
 
 
@@ -27,7 +27,7 @@ def survey() -> dict[str, Any]:
 
     Returns:
         The version; under "rotating" what `RopeConfig` reads from each type's own default, or from
-        that with the one value without which the type does not rotate, or run ("where"), one list
+        that with the values without which the type does not rotate, or run ("where"), one list
         of facts for each kind of layer; under "parts" the types that are read by the text
         within, with the text's type; under "others" what is said of all other types, each sentence
         with its types; under "partial" the share of a head that turns, by types among these whose
@@ -45,13 +45,15 @@ def survey() -> dict[str, Any]:
             said = "its configuration cannot be made without another's"
             others.setdefault(said, []).append(model_type)
             continue
-        key, value = NEEDS.get(model_type) or RUNS_WITH.get(model_type) or (None, None)
-        added = {key: value}
-        if model_type in RUNS_WITH:
-            added = {"rope_parameters": config["rope_parameters"] | added}
+        needs = dict([NEEDS[model_type]] if model_type in NEEDS else ())
+        beside_it, in_part = RUNS_WITH.get(model_type, (needs, {}))
+        added = beside_it | in_part
+        config |= beside_it
+        if in_part:
+            config["rope_parameters"] = config["rope_parameters"] | in_part
         beside = (config.get("text_config") or config).get("qk_nope_head_dim") or 0
         try:
-            kinds = _read(config if key is None else config | added, beside)
+            kinds = _read(config, beside)
         except (TypeError, ValueError) as error:
             named = _NAMED.search(str(error))
             said = _NAMED.sub('model_type "…"', str(error))
@@ -65,7 +67,7 @@ def survey() -> dict[str, Any]:
         for kind in kinds[1:]:
             del kind["model_type"]
         if inner == config.get("model_type"):
-            where = None if key is None else f"{key} is {json.dumps(value)}"
+            where = " and ".join(f"{key} is {json.dumps(to)}" for key, to in added.items()) or None
             rotating[model_type] = [{**facts, "where": where} for facts in kinds]
         else:
             parts[model_type] = inner

@@ -195,13 +195,18 @@ def test_a_default_that_transformers_refuses_runs_with_that_key(model_type):
     sizes |= {"num_key_value_heads": 2, "intermediate_size": 64, "vocab_size": 16}
     part = {"rope_type": "default", "rope_theta": 1e4}
 
-    def run(part):
-        config = CONFIG_MAPPING[model_type](**sizes, rope_parameters=part, pad_token_id=0)
+    beside_it, in_part = RUNS_WITH[model_type]
+
+    def run(beside_it, part):
+        config = CONFIG_MAPPING[model_type](
+            **sizes | beside_it, rope_parameters=part, pad_token_id=0
+        )
         AutoModel.from_config(config)(input_ids=torch.arange(5)[None])
 
-    run(part | dict([RUNS_WITH[model_type]]))
-    with pytest.raises((RuntimeError, TypeError)):
-        run(part)
+    run(beside_it, part | in_part)
+    for fewer in [({}, part | in_part)] * bool(beside_it) + [(beside_it, part)]:
+        with pytest.raises((RuntimeError, TypeError)):
+            run(*fewer)
 
 
 def test_rows_are_those_of_the_code_where_a_default_misleads():

@@ -76,8 +76,9 @@ def test_scores_equal_those_of_the_models_own_rotation(model_type):
 def needed(model_type):
     """What a configuration must say so that the model rotates, and runs."""
     if model_type in RUNS_WITH:
-        part = {"rope_type": "default", "rope_theta": 1e4} | dict([RUNS_WITH[model_type]])
-        return {"rope_parameters": part}
+        beside_it, in_part = RUNS_WITH[model_type]
+        part = {"rope_type": "default", "rope_theta": 1e4}
+        return beside_it | {"rope_parameters": part | in_part}
     return dict([model_types.NEEDS[model_type]]) if model_type in model_types.NEEDS else {}
 
 
