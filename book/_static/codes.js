@@ -5,8 +5,7 @@
 
   const WORDS = {
     codes: "Filter these codes",
-    rows: (count, of) => (count === of ? `${of} codes` : `${count} of ${of}`),
-    found: (count, of) => (count === of ? `${of} codes` : `${count} of ${of} codes`),
+    rows: (count, of) => (count === of ? `${of} codes` : `${count} of ${of} codes`),
     wrong: "wrong",
     note: "a note: right, and unusual",
     clear: "Clear the filter",
@@ -105,7 +104,7 @@
     }
     if (contents) contents.hidden = lines.every((line) => line.parentElement.hidden);
     const left = rows.filter(({ row }) => !row.hidden).length;
-    said.textContent = WORDS.found(left, rows.length);
+    said.textContent = WORDS.rows(left, rows.length);
     page.style.minHeight = typed ? "150vh" : ""; // the box stays where it is, however little is left
     ways.hidden = left > 0;
     nothing.textContent = left > 0 ? "" : WORDS.nothing(typed.slice(0, 40));

@@ -1,6 +1,7 @@
 """The tables of codes: filtered by what is typed, and a link leads to its row."""
 
 import re
+from collections import Counter
 
 import pytest
 import small_book
@@ -49,7 +50,7 @@ def test_codes_are_filtered_by_what_is_typed(page):
     said = page.locator(".rope-filter [role=status]")
     box = page.get_by_role("searchbox", name="Filter these codes")
     expect(rows).to_have_count(len(CODES))
-    expect(said).to_have_text("")
+    expect(said).to_have_text(f"{len(CODES)} codes")
     headings = page.locator("#codes-of-the-diagnosis h2").filter(visible=True)
     for typed in ("off-by-one", "Off by  one ", "counted from 1, OR taken"):
         box.fill(typed)
@@ -80,6 +81,34 @@ def test_codes_are_filtered_by_what_is_typed(page):
     expect(rows).to_have_count(len(CODES))
 
 
+def test_a_square_for_each_code_says_what_it_is_and_whether_it_is_left(page):
+    def squares(kind=""):
+        return page.locator(f"#codes-of-the-diagnosis .rope-strip{kind} i")
+
+    count = Counter(code.severity for code in CODES.values())
+    assert (squares().count(), squares(".rope-wrong").count()) == (len(CODES), count["wrong"])
+    fills = "(squares) => [...new Set(squares.map((one) => getComputedStyle(one).backgroundColor))]"
+    (full,), (hollow,) = (
+        squares(kind).evaluate_all(fills) for kind in (".rope-wrong", ":not(.rope-wrong)")
+    )
+    assert full != hollow == "rgba(0, 0, 0, 0)"
+    page.get_by_role("searchbox", name="Filter these codes").fill("counted from 1, or taken")
+    left = page.locator(".rope-strip i:not([data-off])")
+    expect(left).to_have_count(1)
+    expect(page.locator("section:has(> details .rope-strip i:not([data-off])) h2")).to_have_text(
+        [re.compile("^Positions")]
+    )
+    assert left.evaluate("(one) => getComputedStyle(one).opacity") == "1"
+    off = page.locator(".rope-strip:has(i:not([data-off])) i[data-off]").first
+    assert float(off.evaluate("(one) => getComputedStyle(one).opacity")) < 0.5
+
+
+def test_the_box_is_as_wide_as_the_longest_code(page):
+    box = page.get_by_role("searchbox", name="Filter these codes")
+    box.fill(max(CODES, key=len))
+    assert box.evaluate("(box) => box.scrollWidth <= box.clientWidth")
+
+
 def test_the_contents_list_the_groups_that_are_left(page):
     box = page.get_by_role("searchbox", name="Filter these codes")
     lines = page.locator(".page-toc li:has(a[href^='#'])")
@@ -92,8 +121,12 @@ def test_the_contents_list_the_groups_that_are_left(page):
     assert {hidden.nth(i).evaluate("(line) => getComputedStyle(line).display") for i in (0, 3)} == {
         "none"
     }
+    box.fill("zweihundert")
+    contents = page.locator(".sidebar-secondary-item:has(.page-toc)")
+    expect(contents).to_have_attribute("hidden", "")
     box.fill("")
     expect(hidden).to_have_count(0)
+    assert contents.get_attribute("hidden") is None
 
 
 def test_the_box_stays_where_it_is_however_little_is_left(page):
