@@ -13,6 +13,7 @@ SAID = " ".join(f"{'and ' * i}`{flag}` or `{flag} llama-2-7b`," for i, flag in e
 CODE = """# a b c d e f g h i j k l m n o p q r s t u v w x y z, up to the edge of any phone
 def rotate(x, position_ids):
     tables = cos_sin(position_ids, inv_freq(x.shape[-1]))  # of each position
+    torch.testing.assert_close(rotate_half_of_all(x), meant.rotate(x, position_ids))
     if x.ndim == 4:
         return apply_rotary(x, *tables, layout="half").to(x.dtype).contiguous()"""
 TEXT = f"""# Two
@@ -34,6 +35,7 @@ $ python -m ropelib diagnose {NAME}
 
 ```yaml
 steps:
+  - run: pip install third_party/rope-book
   - run: python -m ropelib diagnose rope.py:rotate --json --head-dim 128
 ```
 
@@ -107,6 +109,27 @@ def test_a_long_name_is_broken_behind_its_signs_alone(reader, size):
         for name in names:
             assert all(line[-1] in "._:e" for _, line in name[:-1]), name  # e: of `diagnose`
             assert "".join(line for _, line in name).endswith(NAME)
+
+
+@pytest.mark.parametrize("size", [SMALL, PHONE], ids=str)
+def test_a_long_call_begins_where_it_is_written_and_goes_on_behind_a_sign(reader, size):
+    page = reader(size)
+    (call,) = (
+        boxes
+        for boxes in lines(page, ".highlight-python [style]")
+        if "assert_close" in "".join(line for _, line in boxes)
+    )
+    (first, begins), *after = call
+    assert begins.startswith("torch.testing.") and all(left > first for left, _ in after)
+    assert all(line[-1] in "._(," for _, line in call[:-1]), call
+
+
+def test_what_is_a_line_of_yaml_goes_on_further_in_beside_one_with_flags(reader):
+    page = reader(SMALL)
+    for boxes in lines(page, ".highlight-yaml [style]"):
+        (first, _), *after = boxes
+        assert after and all(left > first for left, _ in after)
+    assert len(lines(page, ".highlight-yaml [style]")) == 2
 
 
 @pytest.mark.parametrize("options", [{}, {"has_touch": True, "is_mobile": True}], ids=str)
