@@ -49,7 +49,7 @@ def wraps_at_the_call(m: Measured) -> Finding | None:
     """Positions are taken modulo the number of tokens."""
     tokens = len(ids := m.far.positions)
     by_runs = getattr(m.probe.rotate, "runs_only", False) or m.obeys != "all"
-    if by_runs or 2 * tokens > m.limit or not bool((ids >= tokens).any()):
+    if by_runs or 2 * tokens > m.limit or not (m.residual(m.far, m.speeds) > _ASTRAY).any():
         return None
     x = random(1, 1, 1, m.head_dim).expand(1, 2, 2 * tokens, -1)
     try:

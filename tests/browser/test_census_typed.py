@@ -286,7 +286,7 @@ BESIDE = {
     "interleaved whole head": having("interleaved", "whole-head"),
     "half every layer": having("half", "every-layer"),
     "gemma whole head": having("whole-head", name="gemma"),
-    "whole head glm 4": having("whole-head", name="glm4"),
+    "whole head gemma 3": having("whole-head", name="gemma3"),
     "never scaled another base alone": having("never-scaled", "another-base"),
     "pairs half, others": having("half", "another-base"),
     "in some layers interleaved": having("scaled", "interleaved"),
