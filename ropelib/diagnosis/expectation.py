@@ -312,9 +312,7 @@ class Expectation:
             "attention-factor-missing" if missing else "attention-factor-not-as-expected",
             f"cos and sin are multiplied by {scale:.6g}, expected {self.attention_factor:.6g}: "
             f"scores are {(scale / self.attention_factor) ** 2:.6g} times what they should be.",
-            "only the frequencies of YaRN taken over, without its factor"
-            if missing
-            else "mscale read as something else, or the factor applied twice",
+            _why_not_the_factor(self.config, missing),
             attention_factor=scale,
             expected=self.attention_factor,
         )
@@ -328,6 +326,19 @@ class Expectation:
 
     def _of_axes(self, m: Measured) -> Finding | None:
         return axes_mismatch(m, self.axis_of_pairs, self.other and self.other.axes)
+
+
+def _why_not_the_factor(config: RopeConfig | None, missing: bool) -> str:
+    of_lists = config is not None and config.rope_type == "longrope"
+    if missing:
+        method = "LongRoPE" if of_lists else "YaRN"
+        return f"only the frequencies of {method} taken over, without its factor"
+    if of_lists:
+        return (
+            "another length in sqrt(1 + ln(s) / ln(original_max_position_embeddings)), where s is "
+            "max_position_embeddings over it; or the factor applied twice"
+        )
+    return "mscale read as something else, or the factor applied twice"
 
 
 @dataclass(frozen=True)

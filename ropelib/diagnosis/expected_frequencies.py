@@ -52,6 +52,8 @@ def _base_scaled(m, base: float, times: float) -> tuple[str, str] | None:
         )
     if times > 1.01 or is_round(m.fit.base) == is_round(base):
         return None
+    if left_out := _exponent_left_out(m.fit.base, base, power):
+        return left_out
     smaller, larger = sorted((base, m.fit.base))
     factor = (larger / smaller) ** (1 / power)
     if not is_round(smaller) or round(factor) < 2 or abs(factor / round(factor) - 1) > _SAME:
@@ -67,6 +69,21 @@ def _base_scaled(m, base: float, times: float) -> tuple[str, str] | None:
         f"; {larger:.6g} is {how}",
         f"NTK-aware scaling by {factor:.6g} where none is expected, or the base that a dynamic one "
         "has at one length",
+    )
+
+
+def _exponent_left_out(measured: float, base: float, power: float) -> tuple[str, str] | None:
+    """Say that a base is multiplied by a factor, where it is meant by one to a power."""
+    factor = (base / measured) ** (1 / (power - 1))
+    if round(factor) < 2 or abs(factor / round(factor) - 1) > _SAME**0.5:
+        return None
+    factor = round(factor)
+    if not is_round(measured / factor) or abs(base * factor / measured / factor**power - 1) > _SAME:
+        return None
+    one = f"{measured / factor:.6g} * {factor}"
+    return (
+        f", which is {one} ** (d / (d - 2)), and the measured one {one}",
+        "the exponent d / (d - 2) of NTK-aware scaling left out",
     )
 
 
@@ -140,7 +157,7 @@ def axes_off(
     }
     if not off:  # by less than that
         return None
-    return _by_factors(measured, expected, off, tolerance) or _by_bases(
+    return _by_factors(measured, expected, off, parts, tolerance) or _by_bases(
         measured, expected, off, tolerance
     )
 
@@ -152,7 +169,11 @@ def _are_times(measured: Tensor, expected: Tensor, ratio: float, tolerance: floa
 
 
 def _by_factors(
-    measured: Tensor, expected: Tensor, off: dict[int, Tensor], tolerance: float
+    measured: Tensor,
+    expected: Tensor,
+    off: dict[int, Tensor],
+    parts: dict[int, Tensor],
+    tolerance: float,
 ) -> Finding | None:
     ratios = {}
     for axis, own in off.items():
@@ -161,11 +182,20 @@ def _by_factors(
         if ratio <= 0 or not _are_times(measured[own], expected[own], ratio, tolerance):
             return None
     times = _listed([f"{ratio:.6g}" for ratio in ratios.values()])
+    of_others = [
+        f"axis {axis} given the frequencies of axis {other}"
+        for axis, own in off.items()
+        for other, seats in parts.items()
+        if other != axis
+        and len(seats) == len(own)
+        and _are_times(measured[own], expected[seats], 1.0, tolerance)
+    ]
     return wrong(
         "factor-not-as-expected",
         f"Frequencies of {_axes(off)} are {times} times what is expected.",
-        "positions of one axis counted in other steps, as frames are by their rate or the size of "
-        "a patch; or a scaling left out, applied twice, or multiplied instead of divided",
+        "; ".join(of_others)
+        or "positions of one axis counted in other steps, as frames are by their rate or the size "
+        "of a patch; or a scaling left out, applied twice, or multiplied instead of divided",
         **{f"ratio_of_axis_{axis}": ratio for axis, ratio in ratios.items()},
     )
 
@@ -200,9 +230,18 @@ def _by_bases(
     return wrong(
         "base-not-as-expected",
         sentence,
-        "rope_theta (theta) lost on the way to the tables of axes, so that a default is used",
+        "rope_theta (theta) lost on the way to the tables of axes, so that a default is used"
+        + _or_exponents([*bases.values()]),
         **evidence,
     )
+
+
+def _or_exponents(bases: list[tuple[float, float]]) -> str:
+    """Say that bases may be right, where exponents are half or twice the expected ones."""
+    times = {round(math.log(one) / math.log(other), 3) for one, other in bases}
+    if times == {0.5}:
+        return "; or exponents i / d for 2i / d, by the width of the head and not of an axis"
+    return "; or exponents 4i / d for 2i / d" if times == {2.0} else ""
 
 
 def _axes(axes: dict[int, object]) -> str:

@@ -65,20 +65,9 @@ def scaling_off(m: Measured, fit: Fit, evidence: dict) -> Finding | None:
             "rope_type llama3 or yarn read as linear: its factor is taken, and no more",
         )
     if m.fit.jump is not None and abs(m.fit.jump / fit.jump - 1) < 1e-3:
-        same = m.fit.split == fit.split
-        others = "the same pairs lie between the fast and the slow ones, at other frequencies"
-        return Finding(
-            "blend-not-as-expected",
-            "wrong",
-            "Base and factor are the expected ones, and "
-            + (f"{others}." if same else "other pairs lie between the fast and the slow ones."),
-            evidence,
-            "smooth (or the ramp) for 1 - smooth in the blend, truncate ignored (gpt-oss), or "
-            "another interpolation"
-            if same
-            else "beta_fast and beta_slow exchanged or defaults, truncate ignored (gpt-oss), "
-            "or another original_max_position_embeddings",
-        )
+        which, cause = _between(m, fit)
+        sentence = f"Base and factor are the expected ones, and {which}."
+        return Finding("blend-not-as-expected", "wrong", sentence, evidence, cause)
     if (m.fit.jump or 1) > 1.01:
         return wrong(
             "factor-not-as-expected",
@@ -87,6 +76,29 @@ def scaling_off(m: Measured, fit: Fit, evidence: dict) -> Finding | None:
             ratio=fit.jump / m.fit.jump,
         )
     return None
+
+
+def _between(m: Measured, fit: Fit) -> tuple[str, str]:
+    """Say which pairs lie between fast and slow ones, beside what is expected, and why."""
+    fast, slow = m.fit.split
+    if fast + slow == m.pairing.width and sum(fit.split) < m.pairing.width:
+        return (
+            f"no pair lies between the {fast} fast and the {slow} slow ones, as in a step",
+            "a step in place of a ramp, or its ends exchanged (beta_fast and beta_slow, "
+            "low_freq_factor and high_freq_factor)",
+        )
+    if (fast, slow) == fit.split:
+        return (
+            "the same pairs lie between the fast and the slow ones, at other frequencies",
+            "smooth (or the ramp) for 1 - smooth in the blend, truncate ignored (gpt-oss), or "
+            "another interpolation",
+        )
+    return (
+        "other pairs lie between the fast and the slow ones",
+        "its ends exchanged or defaults (beta_fast and beta_slow, low_freq_factor and "
+        "high_freq_factor), truncate ignored (gpt-oss), or another "
+        "original_max_position_embeddings",
+    )
 
 
 def _of_lists(config: RopeConfig) -> Iterator[tuple[Tensor, str, str, str]]:
@@ -99,9 +111,9 @@ def _of_lists(config: RopeConfig) -> Iterator[tuple[Tensor, str, str, str]]:
     yield (
         plain / long,
         "frequencies-not-as-expected",
-        "Frequencies are those of long calls, by long_factor, in short ones as well.",
-        "long_factor taken whatever the length: calls of up to original_max_position_embeddings "
-        f"tokens, {config.original_max_seq_len}, have short_factor",
+        "Short calls have the frequencies of long ones, by long_factor.",
+        "long_factor taken whatever the length, or the two lists exchanged: up to "
+        f"original_max_position_embeddings, {config.original_max_seq_len}, short_factor is due",
     )
     yield (
         plain,

@@ -275,8 +275,21 @@ SAID = {
     "a step at the first slot of a page of 1024": ("otherwise than in one pass", "blocks"),
     "a sign on the wrong term of the second line": ("the second dimension", "p * s - q * c"),
     "exponents i / d (LeetCUDA 290)": ("0.5 times", "i / d in place of 2i / d"),
-    "long_factor in short calls": ("those of long calls", "up to original_max_position"),
+    "long_factor in short calls": (
+        "have the frequencies of long ones",
+        "or the two lists exchanged",
+    ),
     "LongRoPE left out": ("the unscaled ones", "rope_scaling not read"),
+    "a step in place of a ramp": ("as in a step", "or its ends exchanged"),
+    "NTK-aware without its exponent": (
+        ", which is 10000 * 4 ** (d / (d - 2)), and the measured one 10000 * 4.",
+        "the exponent d / (d - 2)",
+    ),
+    "one axis by the frequencies of the other": (
+        "of axis 1 are 1.33352 times",
+        "axis 1 given the frequencies of axis 0",
+    ),
+    "exponents of the head on each axis": ("10, expected 100", "rope_theta (theta) lost"),
 } | {name: (sentence, "") for name, (sentence, *_) in BLENDS.items()}
 
 

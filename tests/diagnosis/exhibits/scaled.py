@@ -5,6 +5,8 @@ import math
 import torch
 
 from exhibits.kit import DIM, PLAIN, YARN_FACTOR, exhibit, plain
+from exhibits.several_axes import of
+from ropelib import inv_freq
 
 LENGTH, FACTOR = 2048, 8.0
 SHORT = (1 + 0.02 * torch.arange(DIM // 2)).double()
@@ -144,3 +146,30 @@ def longrope(frequencies):
 exhibit("long_factor in short calls", "frequencies-not-as-expected")(longrope(PLAIN / LONG))
 exhibit("short_factor multiplied", "frequencies-not-as-expected")(longrope(PLAIN * SHORT))
 exhibit("LongRoPE left out", "scaling-missing")(longrope(PLAIN))
+
+
+@exhibit("a step in place of a ramp", "blend-not-as-expected")
+def _():
+    step = PLAIN.where(TURNS > 4, PLAIN / FACTOR)
+    return {"rotate": rotating(step, 1.0), "expected": config(**LLAMA_3)}
+
+
+@exhibit("NTK-aware without its exponent", "base-not-as-expected")
+def _():
+    powered = inv_freq(DIM, 4e4 * 4 ** (2 / (DIM - 2)))
+    return {"rotate": rotating(inv_freq(DIM, 4e4), 1.0), "inv_freq": powered}
+
+
+@exhibit("one axis by the frequencies of the other", "factor-not-as-expected")
+def _():
+    even, odd = PLAIN[::2], PLAIN[1::2]
+    expected = of([0] * 16 + [1] * 16, torch.cat((even, odd)))
+    return {"rotate": of([0] * 16 + [1] * 16, even.repeat(2)), "axes": 2, "expected": expected}
+
+
+@exhibit("exponents of the head on each axis", "base-not-as-expected")
+def _():
+    expected, measured = (
+        of([0] * 16 + [1] * 16, inv_freq(DIM // 2, base).repeat(2)) for base in (100, 10)
+    )
+    return {"rotate": measured, "axes": 2, "expected": expected}
