@@ -31,7 +31,7 @@
     row,
     code: plain(row.querySelector("code").textContent),
     text: plain(row.textContent),
-    square: node("i", {}),
+    square: node("i", { "data-code": row.querySelector("code").textContent }),
   }));
   for (const part of page.querySelectorAll(":scope > section")) {
     const isNote = part.querySelector("thead th").textContent.trim() === "note";
@@ -42,6 +42,13 @@
       ...squares,
     );
     part.querySelector("summary").append(strip);
+    // Under a pointer that is fine enough, a square has a name, and leads to its code.
+    strip.addEventListener("click", (event) => {
+      const one = rows.find(({ square }) => square === event.target);
+      if (!one || !matchMedia("(hover: hover)").matches) return;
+      event.preventDefault();
+      location.hash = one.row.id;
+    });
   }
   const key = node("p", { class: "rope-key", "aria-hidden": "true" });
   key.append(node("i", {}), WORDS.wrong, node("i", {}), WORDS.note);

@@ -176,9 +176,10 @@ def _default_config(kind: type) -> object:
 
 
 def _layer_type(module: torch.nn.Module, wanted: str | None) -> str | None:
-    if "layer_type" not in inspect.signature(module.forward).parameters:
-        return None
+    asked = inspect.signature(module.forward).parameters.get("layer_type")
     known = list(getattr(module, "layer_types", []))
+    if asked is None or (asked.default is None and not known):
+        return None
     if wanted is None and len(set(known)) == 1:
         return known[0]
     if not known:

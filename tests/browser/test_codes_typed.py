@@ -87,7 +87,8 @@ def test_a_square_for_each_code_says_what_it_is_and_whether_it_is_left(page):
 
     count = Counter(code.severity for code in CODES.values())
     assert (squares().count(), squares(".rope-wrong").count()) == (len(CODES), count["wrong"])
-    fills = "(squares) => [...new Set(squares.map((one) => getComputedStyle(one).backgroundColor))]"
+    look = 'getComputedStyle(one, "::before")'
+    fills = f"(squares) => [...new Set(squares.map((one) => {look}.backgroundColor))]"
     (full,), (hollow,) = (
         squares(kind).evaluate_all(fills) for kind in (".rope-wrong", ":not(.rope-wrong)")
     )
@@ -98,9 +99,19 @@ def test_a_square_for_each_code_says_what_it_is_and_whether_it_is_left(page):
     expect(page.locator("section:has(> details .rope-strip i:not([data-off])) h2")).to_have_text(
         [re.compile("^Positions")]
     )
-    assert left.evaluate("(one) => getComputedStyle(one).opacity") == "1"
+    assert left.evaluate(f"(one) => {look}.opacity") == "1"
     off = page.locator(".rope-strip:has(i:not([data-off])) i[data-off]").first
-    assert float(off.evaluate("(one) => getComputedStyle(one).opacity")) < 0.5
+    assert float(off.evaluate(f"(one) => {look}.opacity")) < 0.5
+    page.get_by_role("searchbox", name="Filter these codes").fill("")
+    square = squares().nth(40)
+    code = square.get_attribute("data-code")
+    square.hover()
+    named = square.evaluate("(one) => getComputedStyle(one, '::after').content")
+    assert named == f'"{code}"'
+    square.click()
+    row = page.locator(f"#codes-{code}")
+    expect(row).to_be_in_viewport()
+    assert page.evaluate("location.hash") == f"#codes-{code}"
 
 
 def test_the_box_is_as_wide_as_the_longest_code(page):
