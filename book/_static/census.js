@@ -318,6 +318,7 @@
   const top = census.querySelector(".census-top");
   const note = top.querySelector("p");
   const [back, forth] = form.querySelectorAll("a");
+  const clear = form.querySelector("button");
   const groups = [...census.querySelectorAll("section, dd")];
   let began = null; // where somebody was when he began to type
   const lines = [...document.querySelectorAll(".page-toc a[href^='#']")]; // of the contents
@@ -334,6 +335,7 @@
     const asked = partsIn(typed);
     answer(left, asked);
     point();
+    clear.hidden = typed === "";
     for (const group of groups) {
       const empty = !group.querySelector("tbody:not([hidden]), li:not([hidden])");
       group.hidden = empty;
@@ -401,6 +403,12 @@
       if (!part) document.getElementById(address.hash.slice(1)).scrollIntoView({ behavior: "instant" });
     });
   }
+  clear.addEventListener("click", () => {
+    const address = new URL(location.href);
+    [address.search, address.hash] = ["", ""];
+    ask("", address);
+    input.focus({ preventScroll: true });
+  });
   addEventListener("popstate", ({ state }) => {
     if (typeof state?.type !== "string") return; // an anchor of this page
     input.value = state.type;

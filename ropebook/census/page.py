@@ -111,7 +111,8 @@ def form() -> str:
         '<div class="census-form" hidden>'
         '<input type="search" placeholder="A model, a base, half, no rotation"'
         ' aria-label="Filter the census"><div role="status" aria-live="polite"><p></p>'
-        '</div><a href="#census-picture" hidden>Back to the picture</a>'
+        '</div><button type="button" hidden>Clear</button>'
+        '<a href="#census-picture" hidden>Back to the picture</a>'
         '<a href="#the-table" hidden>To the list</a></div>'
     )
 

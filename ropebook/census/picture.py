@@ -126,14 +126,14 @@ def picture(census: dict[str, Any]) -> str:
         found = Counter(which(kinds) for kinds in types)
         bars.append(_bar(name, [(found[one.said], one.name, _link(name, one)) for one in parts]))
     first = [parts[0].said for _, *parts in BARS.values()]
-    asked = sum(all(one["where"] or one["layers"] == 0 for one in kinds) for kinds in types)
+    asked = sum(all(one["where"] for one in kinds) for kinds in types)
     usual = sum(said_of(kinds) == first for kinds in types)
     return (
         '<figure class="census-picture" id="census-picture">'
         "<p>More than half of all model types do not rotate, or do not seem to. Press a part to go "
         f"to its list.</p>{bars[0]}"
         f'<div class="census-answer" data-room="{_room(len(types))}"><p>The {len(types)} that '
-        f"rotate, {asked} of them by a key that their default lacks. Press a part: every bar shows "
+        f"rotate, {asked} of them by keys that their default lacks. Press a part: every bar shows "
         "its types. Press another: those in both. Press one again to let it go.</p>"
         "<p data-off><strong></strong> <span></span> for <em></em>. <span>None of them is in these "
         'bars. </span><a href="#the-table">See them in the list</a><span>Press a part again to let '

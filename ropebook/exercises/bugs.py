@@ -5,9 +5,9 @@ from ropebook.exercises.definitions import Answer, Bet, Hint, Option, Task, defi
 define(
     Bet(
         "told or not",
-        question="Below hang some fifty bugs that were shipped. A program measures each rotation, "
-        "that of single tokens beside that of the prompt, and knows nothing else of the model that "
-        "it is for. <b>How many does it find to be wrong?</b>",
+        question="Below hang some fifty bugs, nearly all shipped. A program measures each "
+        "rotation, that of single tokens beside that of the prompt, and knows nothing else of the "
+        "model but how many axes positions have. <b>How many does it find to be wrong?</b>",
         options=(
             Option(
                 "All of them: a bug is a bug.",

@@ -107,7 +107,7 @@ _NOTES = {
         "Right where it is meant; expected= compares the product.",
     ),
     "frequencies-depend-on-length": (
-        "Frequencies change with the length of the call.",
+        "Frequencies change with the largest position of the call.",
         "dynamic NTK, LongRoPE",
         "Rotate cached keys again, or fix the length; decode= tries it.",
     ),

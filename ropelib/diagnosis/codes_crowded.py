@@ -158,7 +158,7 @@ CROWDED = {
     "scaled-in-the-prefill-alone": (
         "A long prompt is turned by scaled frequencies, and steps after it are not.",
         "dynamic NTK or LongRoPE by the number of tokens in the call",
-        "Take the length from position_ids.max() + 1, in each call.",
+        "Take one length for all calls; or position_ids.max() + 1, and turn cached keys anew.",
     ),
     "short-steps-wrong": (
         "A step of two or three tokens is turned otherwise than in one pass.",

@@ -175,7 +175,7 @@ WRONG = {
         "Compute all of inv_freq after to_empty().",
     ),
     "base-beyond-sense": (
-        "The base is above 1e15, hardly above 1, or e.",
+        "The base is above 1e15, 1 or hardly above, or e.",
         "exponents without their denominator, an integer division in them, exp without log(base)",
         "Write base ** -(2 * i / d), with the division inside and of floats.",
     ),
@@ -384,7 +384,7 @@ WRONG = {
     "frequencies-stay-grown": (
         "A short call after a long one is turned otherwise than before it.",
         "dynamic NTK whose base is scaled up and not back",
-        "Compute frequencies from the length of each call, or reset them.",
+        "Compute frequencies from position_ids.max() + 1 of each call, or take one length for all.",
     ),
     "single-positions-wrong": (
         "Single positions are turned otherwise than their neighbors.",

@@ -545,6 +545,21 @@ def test_a_part_that_is_on_is_put_off_by_a_second_press(typed, by):
     page.wait_for_function("location.hash === '#types-that-rotate'")
 
 
+def test_all_that_is_asked_for_is_let_go_at_once(typed):
+    clear = typed.page.get_by_role("button", name="Clear", exact=True)
+    typed("")
+    assert clear.is_hidden()
+    for part in ("interleaved", "part-of-the-head"):
+        typed.page.locator(f".census-pieces a[data-said={part}]").click()
+    assert len(typed.page.evaluate(SHOWN)) < ALL
+    clear.click()
+    box = typed.page.get_by_label("Filter the census")
+    assert (box.input_value(), len(typed.page.evaluate(SHOWN))) == ("", ALL)
+    assert clear.is_hidden() and "?" not in typed.page.url and "#" not in typed.page.url
+    assert box.evaluate("(box) => box === document.activeElement")
+    assert typed.page.locator(".census-pieces a[data-on]").count() == 0
+
+
 def test_what_changes_nothing_is_no_place_of_its_own(typed):
     page = typed.page
     typed("")

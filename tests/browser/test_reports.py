@@ -94,7 +94,7 @@ def test_a_verdict_stands_out_and_not_by_its_color_alone(shown, kind, color):
     assert {"Right": "✓", "Wrong": "✗"}[kind] in sign
 
 
-@pytest.mark.parametrize(("kind", "color"), [("gd", "k-text"), ("gi", "score-text")])
+@pytest.mark.parametrize(("kind", "color"), [("gd", "one-text"), ("gi", "score-text")])
 def test_a_diff_has_the_colors_of_the_museum(shown, kind, color):
     assert style(shown, f".highlight-diff .{kind}", "color") == rgb(shown.colors[color])
 

@@ -425,7 +425,6 @@ def test_tables_may_be_named_otherwise_than_layers_are(layer_type):
         ("glm4v", ValueError, "Glm4vTextRotaryEmbedding makes no tables: RuntimeError: "),
         (3, TypeError, "from_transformers takes a model, .* got 3"),
         ("blt", ValueError, "BltRotaryEmbedding cannot be made with BltConfig, .* AttributeError"),
-        ("esm", ValueError, "EsmRotaryEmbedding takes a layer_type and names none"),
         (torch.nn.Linear(2, 2), ValueError, "Linear holds no module whose name ends in Rotary"),
     ],
 )
