@@ -362,7 +362,8 @@ def is_a_rotation(expected: object) -> bool:
 def width_meant(expected: object, probe: Probe) -> int | None:
     """Return `head_dim` of a configuration, unless a rotation has its own or refuses it."""
     if isinstance(expected, (str, os.PathLike, Mapping)) or hasattr(expected, "to_dict"):
-        widths = (_described(expected).head_dim, probe.head_dim)
+        with warnings.catch_warnings(action="ignore"):  # it is read again, and then they are heard
+            widths = (_described(expected).head_dim, probe.head_dim)
         own = getattr(probe.rotate, "head_dim", None) == probe.head_dim
         for width in widths[::-1] if own else widths:
             with contextlib.suppress(TypeError, Unmeasured):
