@@ -14,6 +14,7 @@ from ropelib.diagnosis.kept import (
     tables_kept_by_ends,
 )
 from ropelib.diagnosis.measured import Measured
+from ropelib.diagnosis.past_the_end import grown_by_tokens
 from ropelib.diagnosis.paths import half_precision, position_or_slot
 from ropelib.diagnosis.probes import CallError, by_head, heads_beside
 from ropelib.diagnosis.report import Finding, wrong
@@ -212,6 +213,7 @@ CALLS = [
     heads_rows_and_tokens,
     tables_kept_by_ends,
     cached,
+    grown_by_tokens,
     position_or_slot,
     half_precision,
     strides,

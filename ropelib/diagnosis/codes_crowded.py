@@ -166,9 +166,9 @@ CROWDED = {
         "Look up the position of each token of a step.",
     ),
     "late-steps-wrong": (
-        "A token that comes alone late is turned otherwise than in one pass.",
+        "A token that comes alone late is turned otherwise than in one pass, or refused.",
         "a path for one token that counts within blocks, or a table of its own",
-        "Use the positions and tables of the full pass.",
+        "Use the positions and tables of the full pass; make these as long as positions ask.",
     ),
     "decay-centered-per-call": (
         "xPos, whose decay is counted from the middle of each call.",

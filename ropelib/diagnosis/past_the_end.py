@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from ropelib.diagnosis.measured import Measured
-from ropelib.diagnosis.probes import CallError
+from ropelib.diagnosis.probes import CallError, Probe, with_width
 from ropelib.diagnosis.report import Finding, wrong
 from ropelib.diagnosis.tensors import SAME, gap, random, spread
 
@@ -100,3 +100,38 @@ def clamped_to_the_call(m: Measured) -> Finding | None:
         "a table of x.shape[-2] rows, kept until a call has more tokens and indexed with a clamp: "
         "position_ids.max() + 1 are needed",
     )
+
+
+def grown_by_tokens(m: Measured) -> Finding | None:
+    """Where a table seems to end, a call of more tokens than it has rows may let it grow."""
+    if not m.limit_error or m.obeys != "all":
+        return None
+    tokens, asked = 2 * m.limit, with_width(m.probe, m.head_dim)  # what it refuses is not noted
+    x = random(1, 1, 1, m.head_dim).expand(1, 2, tokens, -1)
+    if not _ends_before(asked, x, tokens - 1):
+        return None
+    try:
+        asked(x, range(tokens))
+    except CallError:  # it ends there for all
+        return None
+    if not _ends_before(asked, x, tokens):  # made longer than the call that asked
+        return None
+    return wrong(
+        "late-steps-wrong",
+        f"A token that comes alone at position {tokens - 1} is refused, and a call of {tokens} "
+        f"tokens is taken; the token after it, alone at position {tokens}, is refused again: a "
+        "table that grows by the tokens of a call, not by their positions.",
+        "a table made longer where x.shape[-2] is beyond its rows; position_ids.max() + 1 are "
+        "needed",
+        tokens=tokens,
+        raised=m.limit_error,
+    )
+
+
+def _ends_before(asked: Probe, x: Tensor, position: int) -> bool:
+    """Say whether one token at a position is refused as beyond the end of a table."""
+    try:
+        asked(x[:, :, :1], [position])
+    except CallError as error:
+        return isinstance(error.__cause__, IndexError)
+    return False

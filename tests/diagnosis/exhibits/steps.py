@@ -106,6 +106,18 @@ def _():
     return {"rotate": plain, "decode": decode}
 
 
+@exhibit("a table of 256 rows that grows by the tokens of a call", "late-steps-wrong")
+def _():
+    table = [torch.arange(256)]
+
+    def rotate(x, ids):
+        if x.shape[-2] > len(table[0]):
+            table[0] = torch.arange(x.shape[-2])
+        return plain(x, table[0][ids])
+
+    return {"rotate": rotate}
+
+
 @exhibit("a step at the first slot of a page of 1024", "late-steps-wrong", layout="half")
 def _():
     def decode(x, ids):
