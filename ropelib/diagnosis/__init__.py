@@ -24,6 +24,7 @@ from ropelib.diagnosis.causes import CAUSES, SHAPELESS
 from ropelib.diagnosis.circumstances import judged_in_eval, surroundings
 from ropelib.diagnosis.expectation import SUSPECT, Expectation, is_a_rotation, width_meant
 from ropelib.diagnosis.factors import without
+from ropelib.diagnosis.filled import filled_in_its_dtype, uncalled
 from ropelib.diagnosis.fit import Fit
 from ropelib.diagnosis.forms import adapted, as_a_step, as_its_form_asks, from_course, from_offset
 from ropelib.diagnosis.guards import LONGEST, Exit, Unmeasured, finding_of
@@ -308,7 +309,9 @@ def _examine(
     for i, probe in enumerate(probes):
         finding = broken_call(probe)
         if finding is None:
+            states = uncalled(probe.rotate)
             measured.append(Measured(probe, max_position, decode if probe is probes[-1] else None))
+            measured[-1].uncalled = states
             reports.append(_report(measured[-1], expectation))
         else:
             reports.append(Report(probe.head_dim, findings=(_in_k(finding, probe),)))
@@ -356,7 +359,8 @@ def _report(m: Measured, expectation: Expectation) -> Report:
         found = {f.code: f for f in reversed([rule(m) for rule in CALLS]) if f}
         wrong += _not_feigned(list(reversed(found.values())))
     if not wrong:
-        later = (large_and_late, differs_in_a_crowd, surroundings, differs_at_places, unnamed)
+        later = (large_and_late, differs_in_a_crowd, surroundings, filled_in_its_dtype)
+        later += (differs_at_places, unnamed)
         wrong += filter(None, [next(filter(None, (rule(m) for rule in later)), None)])
     if wrong and (change := unsteady(m, wrong)):  # what was found may be the chance of one call
         wrong, described = [not_repeated(change)], False

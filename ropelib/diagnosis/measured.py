@@ -13,6 +13,7 @@ from ropelib.diagnosis.probes import (
     CallError,
     Curves,
     Probe,
+    Uncalled,
     early_rows,
     measure,
     measure_runs,
@@ -34,6 +35,7 @@ class Measured:
     def __init__(self, probe: Probe, max_position: int, decode: Probe | None = None):
         self.probe, self.decode, self.head_dim = probe, decode, probe.head_dim
         self.obeys = obedience(probe)
+        self.uncalled: Uncalled = []  # what `filled.py` asks anew
         self.refused: dict[str, str] = {}  # what was asked for, and what the rotation raised
         self.crowd: dict[str, object] = {}  # what `crowded.py` found, called once
         self.limit, self.limit_error, self.permutation = max_position, "", None

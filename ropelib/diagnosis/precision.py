@@ -49,8 +49,8 @@ def lost_precision(m: Measured) -> Finding | None:
     if not m.obeys_ids:
         return None
     if m.depends_on_length and m.obeys == "all":
-        return _explain(m, m.far, m.far.at_most(len(m.near.positions)), "")
-    finding = _explain(m, m.far, m.near, "")
+        return explain(m, m.far, m.far.at_most(len(m.near.positions)), "")
+    finding = explain(m, m.far, m.near, "")
     for dtype in (torch.bfloat16, torch.float16):
         if finding is None:
             try:
@@ -58,11 +58,11 @@ def lost_precision(m: Measured) -> Finding | None:
             except (TypeError, CallError):
                 continue
             finding = at_near_positions(m, curves.matrices, dtype)
-            finding = finding or _explain(m, curves, m.near, f" when x is {str(dtype)[6:]}")
+            finding = finding or explain(m, curves, m.near, f" when x is {str(dtype)[6:]}")
     return finding
 
 
-def _explain(m: Measured, far: Curves, near: Curves, when: str) -> Finding | None:
+def explain(m: Measured, far: Curves, near: Curves, when: str) -> Finding | None:
     """Return None if angles of `far` are the position times the frequency that `near` shows."""
     start = m.start[: m.num_pairs]  # not zero where coordinates are centered
     phases, near_phases = (m.phases(curves)[:, : m.num_pairs] - start for curves in (far, near))
@@ -133,7 +133,7 @@ def _explain(m: Measured, far: Curves, near: Curves, when: str) -> Finding | Non
 
 
 def _of_a_part(m: Measured, far: Curves, near: Curves, when: str) -> Finding | None:
-    found = _explain(m, far, near, when)
+    found = explain(m, far, near, when)
     return found if found and found.code != "angles-drift" else None
 
 

@@ -18,6 +18,7 @@ from ropelib.diagnosis.tensors import SAME, gap, random, spread
 from ropelib.diagnosis.threads import threads_for
 
 Rotate = Callable[[Tensor, Tensor], Tensor]
+Uncalled = list[tuple[object, dict[str, object]]]  # what holds state, and that state
 _FRESH = 29  # a number of tokens that nobody else asks for
 _HINTS = {  # what makes a tensor of what came back
     "tuple": "; of cos and sin, from_tables(apply_rotary_pos_emb, tables) makes rotations, "

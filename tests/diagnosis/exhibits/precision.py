@@ -28,6 +28,20 @@ def _():
     return {"rotate": lambda x, ids: plain(x, ids.to(x.dtype))}
 
 
+@exhibit("a table filled in the dtype of the first far call", "angles-in-bfloat16", layout="half")
+def _():
+    class Kept(torch.nn.Module):
+        rows = 0
+
+        def forward(self, x, position_ids):
+            if (rows := int(position_ids.max()) + 1) > self.rows:
+                ids = torch.arange(rows, dtype=x.dtype)
+                self.rows, self.angles = rows, torch.outer(ids, PLAIN.to(x.dtype))
+            return turn(x, self.angles[position_ids].double(), "half")
+
+    return {"rotate": Kept(), "max_position": 1024}
+
+
 @exhibit("positions of 11 bits", "positions-in-float16", base=10_000)
 def _():
     return {"rotate": lambda x, ids: plain(x, round_mantissa(ids))}
