@@ -97,15 +97,22 @@ def _named(
     x = random(1, 2, 1, m.head_dim).expand(1, 2, min(32, m.limit), -1)
     line = m.probe(x, range(x.shape[2]))[0, 0]
     evidence = {"largest difference": gap(together, full)}
+    unturned = gap(alone, x[0, 0, :1]) < SAME
     if gap(alone, line[:1]) < SAME:
+        cause = "positions made by arange over the tokens of the step, without the length of the "
+        cause += "cache" + "; or a step that is not rotated at all" * unturned
         return Finding(
             "decode-restarts-at-zero",
             "wrong",
             "A token that comes alone is turned as if it stood at position 0.",
             evidence,
-            "positions made by arange over the tokens of the step, without the length of the cache",
+            cause,
             since,
         )
+    if unturned:
+        sentence = "A token that comes alone is not turned at all."
+        cause = "a step that is cached as it is, or a branch for one token that returns x"
+        return Finding("decode-differs", "wrong", sentence, evidence, cause, since)
     for shift in (-8, -1, 1):
         as_if = line[8 + shift : 16 + shift]  # fewer where few positions are taken
         if gap(steps[: len(as_if)], as_if[: len(steps)]) < SAME:
@@ -121,7 +128,37 @@ def _named(
                 cause,
                 since,
             )
-    return _turned_in_another_way(m, x, steps, evidence, since)
+    return _moved(m, x, steps, full[0, 0], evidence, since) or _turned_in_another_way(
+        m, x, steps, evidence, since
+    )
+
+
+def _moved(
+    m: Measured, x: Tensor, steps: Tensor, line: Tensor, evidence: dict[str, object], since: int
+) -> Finding | None:
+    """Name steps that are turned by twice their positions, or all by as many more or less."""
+    once = m.probe(x[:, :, : len(steps)], torch.arange(_ALONE.start, _ALONE.start + len(steps)))
+    again = m.probe(once, torch.arange(_ALONE.start, _ALONE.start + len(steps)))[0, 0]
+    by_twice = line[2 * _ALONE.start : 2 * _ALONE.stop : 2]
+    said = ""
+    doubled = len(by_twice) > 1 and gap(steps[: len(by_twice)], by_twice) < SAME
+    if doubled or gap(steps, again) < SAME:
+        said, cause = "by twice its position", "keys that are rotated again"
+    alike = (line[: 1 - len(steps)] - steps[0]).abs().amax(-1) < SAME
+    for first in alike.nonzero().flatten().tolist():
+        if (
+            not said
+            and first != _ALONE.start
+            and gap(steps, line[first : first + len(steps)]) < SAME
+        ):
+            evidence = {"shift": first - _ALONE.start, **evidence}
+            said = f"as if it stood {first - _ALONE.start:+d} from where it does"
+            cause = "positions from another number than the length of the cache, as with padding,"
+    if not said:
+        return None
+    sentence = f"A token that comes alone is turned {said}."
+    cause = f"{cause} in the path for one token"
+    return Finding("decode-differs", "wrong", sentence, evidence, cause, since)
 
 
 def _turned_in_another_way(
@@ -222,7 +259,8 @@ def _decoded_elsewhere(m: Measured, step: Probe) -> Finding | None:
         except CallError:  # rows of a batch share their positions
             break
         if m.differs(found, x, rows).any():
-            return _one_token_rows(found - m.applied(x, rows), found[1:])
+            by_first = not m.differs(found, x, rows[:1]).any()
+            return _one_token_rows(found - m.applied(x, rows), found[1:], by_first)
     # A step of two stands at neighbors: code that is told where it begins counts on from there.
     first = int((m.known.diff() == 1).nonzero()[-1])
     two = m.known[first : first + 2]
@@ -286,7 +324,10 @@ def one_token_of_each(m: Measured) -> Finding | None:
     except CallError as error:
         return _grown(m, error)  # what raises is clear enough: a note says so
     apart = torch.cat([m.probe(x[b : b + 1], ids[b]) for b in range(3)])
-    return None if gap(together, apart) < SAME else _one_token_rows(together - apart, together[1:])
+    if gap(together, apart) < SAME:
+        return None
+    by_first = gap(together, m.probe(x, ids[0])) < SAME
+    return _one_token_rows(together - apart, together[1:], by_first)
 
 
 def _grown(m: Measured, error: CallError) -> Finding | None:
@@ -313,14 +354,18 @@ def _last_token(step: Probe, x: Tensor, position: int) -> Tensor:
         return step(x, [position])
 
 
-def _one_token_rows(errors: Tensor, others: Tensor) -> Finding:
+def _one_token_rows(errors: Tensor, others: Tensor, by_first: bool = False) -> Finding:
     """Return the finding on rows of one token each, by what is wrong and what others are."""
     what = "stay zero" if float(others.abs().max()) < SAME else "come out otherwise than alone"
+    cause = "a kernel that takes the number of tokens for that of rows, or a fast path for one "
+    cause += "token that forgets the batch"
+    if by_first:
+        what = "are all turned by the position of the first"
+        cause = "position_ids[0], or the first of all position_ids, in the path for one token"
     return wrong(
         "one-token-rows-wrong",
         f"In a batch of single tokens, as each step of decoding has it, rows {what}.",
-        "a kernel that takes the number of tokens for that of rows, or a fast path for one token "
-        "that forgets the batch",
+        cause,
         wrong_rows=int((errors.abs().amax(dim=(1, 2, 3)) > SAME).sum()),
         largest_difference=float(errors.abs().max()),
         largest_entry_of_other_rows=float(others.abs().max()),

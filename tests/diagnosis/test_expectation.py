@@ -265,6 +265,12 @@ SAID = {
         "turned in the half layout, and in one pass in the interleaved one.",
         "in the path for one token",
     ),
+    "keys that a step rotates once more": ("turned by twice its position.", "rotated again"),
+    "single tokens three late, as by padding": ("stood +3 from where it does.", "padding"),
+    "single tokens cached as they are": ("at position 0.", "a step that is not rotated at all"),
+    "single tokens cached as they are, beside a factor": ("is not turned at all.", "returns x"),
+    "rows at the position of the first, in decoding alone": ("of the first.", "position_ids[0]"),
+    "the first token's position for single tokens": ("of the first.", "position_ids[0]"),
     "a decode step that turns back": ("the other way round, by the same angle.", "sine with the"),
     "base lost": ("is 10000, expected 500000.", "rope_theta lost"),
     "exponents of the whole head, of which half turns": (

@@ -160,6 +160,29 @@ def _():
     return {"rotate": part("interleaved"), "decode": part("half")}
 
 
+@exhibit("keys that a step rotates once more", "decode-differs", layout="half")
+def _():
+    return {"rotate": plain, "decode": lambda x, ids: plain(plain(x, ids), ids)}
+
+
+@exhibit("single tokens three late, as by padding", "decode-differs", layout="half")
+def _():
+    return {"rotate": plain, "decode": lambda x, ids: plain(x, ids + 3 * (x.shape[2] == 1))}
+
+
+@exhibit("single tokens cached as they are", "decode-restarts-at-zero", layout="half")
+def _():
+    return {"rotate": plain, "decode": lambda x, ids: plain(x, ids) if x.shape[2] > 1 else x}
+
+
+@exhibit("single tokens cached as they are, beside a factor", "decode-differs", layout="half")
+def _():
+    def rotate(x, ids):
+        return plain(x, ids, factor=1.2)
+
+    return {"rotate": rotate, "decode": lambda x, ids: rotate(x, ids) if x.shape[2] > 1 else x}
+
+
 @exhibit("a step at the first slot of its page of 16", "decode-differs", layout="half")
 def _():
     return {"rotate": plain, "decode": lambda x, ids: plain(x, ids // 16 * 16)}
