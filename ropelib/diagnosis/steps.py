@@ -113,6 +113,13 @@ def _named(
         sentence = "A token that comes alone is not turned at all."
         cause = "a step that is cached as it is, or a branch for one token that returns x"
         return Finding("decode-differs", "wrong", sentence, evidence, cause, since)
+    whole = full[0, 0, _ALONE.start : _ALONE.stop][: len(steps)]
+    longer = float((steps * whole).sum() / whole.square().sum())
+    if abs(longer - 1) > 1e-3 and gap(steps, longer * whole) < SAME:
+        sentence = f"A token that comes alone is {longer:.4g} times as long as in one pass, and "
+        sentence += "turned alike."
+        cause = "the attention factor (mscale) left out of one of the two, or taken twice"
+        return Finding("decode-differs", "wrong", sentence, evidence, cause, since)
     for shift in (-8, -1, 1):
         as_if = line[8 + shift : 16 + shift]  # fewer where few positions are taken
         if gap(steps[: len(as_if)], as_if[: len(steps)]) < SAME:

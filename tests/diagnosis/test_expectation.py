@@ -286,6 +286,7 @@ SAID = {
         "or the two lists exchanged",
     ),
     "LongRoPE left out": ("the unscaled ones", "rope_scaling not read"),
+    "YaRN's factor left out of a step": ("is 0.8279 times as long as in one pass", "mscale"),
     "a step in place of a ramp": ("as in a step", "or its ends exchanged"),
     "NTK-aware without its exponent": (
         ", which is 10000 * 4 ** (d / (d - 2)), and the measured one 10000 * 4.",

@@ -173,3 +173,23 @@ def _():
         of([0] * 16 + [1] * 16, inv_freq(DIM // 2, base).repeat(2)) for base in (100, 10)
     )
     return {"rotate": measured, "axes": 2, "expected": expected}
+
+
+@exhibit("YaRN's factor left out of a step", "decode-differs")
+def _():
+    full, step = (rotating(yarn_by(), factor) for factor in (YARN_FACTOR, 1.0))
+    return {"rotate": full, "decode": step, "expected": config()}
+
+
+@exhibit("q and k by one base that stays grown", "frequencies-stay-grown")
+def _():
+    longest = [1024]
+
+    def rotate(x, ids):
+        longest[0] = max(longest[0], int(ids.max()) + 1)
+        base = 1e4 * (2 * longest[0] / 1024 - 1) ** (DIM / (DIM - 2))
+        return plain(x, ids, inv_freq(DIM, base))
+
+    part = {"rope_theta": 1e4, "rope_type": "dynamic", "factor": 2.0}
+    expected = config() | {"max_position_embeddings": 1024, "rope_parameters": part}
+    return {"rotate": (rotate, rotate), "expected": expected}
