@@ -36,6 +36,7 @@ from ropelib.diagnosis.isolated import differs_in_a_crowd
 from ropelib.diagnosis.measured import FEWEST, Measured
 from ropelib.diagnosis.models import from_transformers
 from ropelib.diagnosis.notes import NOTES
+from ropelib.diagnosis.other_width import or_of_another_width
 from ropelib.diagnosis.pair import joint_report
 from ropelib.diagnosis.paths import large_and_late, not_repeated, unsteady
 from ropelib.diagnosis.places import differs_at_places
@@ -79,6 +80,7 @@ MOST_DIMS, MOST_POSITIONS = 1024, 2**20  # what ordinary memory holds: the probe
 
 
 @one_thread()
+@or_of_another_width
 def diagnose(
     rotate: object,
     *,

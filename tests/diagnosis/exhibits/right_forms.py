@@ -400,3 +400,16 @@ def _():
 @exhibit("angles in TF32", "angles-in-tf32", layout="half")
 def _():
     return {"rotate": lambda x, ids: turn(x, round_mantissa(ids[..., None] * PLAIN), "half")}
+
+
+@exhibit("frequencies for heads of 128, and no width said", notes=("called-as",), head_dim=128)
+def _():
+    frequencies = inv_freq(128)
+
+    def rotate(x, position_ids):
+        angles = position_ids[..., None].float() * frequencies.float()
+        cos, sin = (over_heads(t) if t.dim() == 3 else t for t in (angles.cos(), angles.sin()))
+        a, b = x.float().chunk(2, dim=-1)
+        return torch.cat((a * cos - b * sin, b * cos + a * sin), dim=-1).to(x.dtype)
+
+    return {"rotate": rotate}
