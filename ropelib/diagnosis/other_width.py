@@ -28,6 +28,9 @@ def or_of_another_width(diagnose: Callable[..., Report]) -> Callable[..., Report
             with contextlib.suppress(TypeError, ValueError):
                 other = diagnose(rotate, **options | {"head_dim": width})
                 if other.ok and other.layout:
+                    # What these calls have left behind may fit 64 as well: then no width is told.
+                    if diagnose(rotate, **options).codes[:1] != report.codes[:1]:
+                        break
                     return replace(other, findings=(_fits(report, width), *other.findings))
         return report
 
