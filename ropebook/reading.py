@@ -237,7 +237,7 @@ def _shown(source: str) -> Counter:
         name = (
             call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
         )
-        if name in ("describe", "finish"):
+        if name in ("describe", "finish", "Plan"):
             counts["figures"] += 1
         elif name in ("table", "here"):
             counts[{"table": "tables", "here": "heads"}[name]] += 1
