@@ -817,6 +817,27 @@ def test_a_readers_own_numbers_stay_when_the_position_moves(widget, place):
     )
 
 
+def test_who_leaves_the_box_has_pasted_nothing_more(widget):
+    """A browser then says that the text has changed, at whichever position that was."""
+    own = printed(
+        turn(torch.tensor(X, dtype=torch.float64)[None], torch.tensor([LOWEST]), "half")[0]
+    )
+    box, keys = widget.control("pasted"), widget.page.keyboard
+    box.focus()
+    keys.press("Control+A")
+    keys.insert_text(own)
+    settle(widget)
+    assert verdict(widget).startswith("✓ Right")
+    heard = box.evaluate_handle(
+        "(box) => { const heard = []; box.onchange = () => heard.push(1); return heard }"
+    )
+    widget.slide(position=1.0)
+    widget.control("copy").focus()
+    settle(widget)
+    assert heard.evaluate("(heard) => heard.length") == 1
+    assert verdict(widget).startswith(f"? Pasted at position {LOWEST}. Turn x at the new one")
+
+
 def test_what_is_pasted_takes_the_place_of_the_numbers_that_stand_there(widget):
     box, keys = widget.control("pasted"), widget.page.keyboard
     box.fill("1 2 3")

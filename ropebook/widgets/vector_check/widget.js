@@ -249,7 +249,8 @@ function makeBox(words, count, onText) {
     // A reader in the middle of a number has made no mistake yet.
     timer = setTimeout(take, 350);
   });
-  box.addEventListener("change", take);
+  // Who leaves the box has pasted nothing more: what was taken stays that of its position.
+  box.addEventListener("change", () => timer !== null && take());
   // What is pasted takes the place of all numbers that stand there, unless a place among them is chosen.
   box.addEventListener("paste", () => {
     if (box.selectionStart === box.selectionEnd && readNumbers(box.value, count).numbers) box.select();
