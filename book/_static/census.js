@@ -302,7 +302,7 @@
 
   const { census, links, facts, parts, found, partsIn, figure, answer, short } = document.currentScript.typed;
   const WORDS = {
-    count: (count, all) => `${count} of ${all} model types`,
+    count: (count, all) => `${count} of ${all} types`,
     read: (typed, type) =>
       `“${typed}” is read as ${type}, by its name alone: model_type in the model's config.json decides. ` +
       "The row is the type's default: base, scaling and layers of one model may be others. Or ",

@@ -32,18 +32,18 @@ def test_typing_filters_the_census(built_book, chromium, size, theme):
     box = page.get_by_label("Filter the census")
     status = page.locator(".census-form [role=status]")
     assert len(page.evaluate(SHOWN)) == ALL
-    assert status.inner_text() == f"{ALL} of {ALL} model types"
+    assert status.inner_text() == f"{ALL} of {ALL} types"
     box.focus()
     page.keyboard.type("gemma3_text HALF")
     assert page.evaluate(SHOWN) == ["gemma3_text"]
-    assert status.inner_text() == f"1 of {ALL} model types"
+    assert status.inner_text() == f"1 of {ALL} types"
     assert not page.get_by_role("heading", name="Types that do not rotate").is_visible()
     box.fill("clockwise")
     assert page.evaluate(SHOWN) == ["nanochat"]
     assert page.locator("dt").filter(visible=True).count() == 1
     box.fill("gemma zzz")
     assert page.evaluate(SHOWN) == []
-    assert status.inner_text() == f"0 of {ALL} model types"
+    assert status.inner_text() == f"0 of {ALL} types"
     assert page.locator(".census-top[role=status]").inner_text().startswith("Nothing here matches")
     box.fill("")
     assert len(page.evaluate(SHOWN)) == ALL
@@ -650,7 +650,7 @@ def test_an_address_of_a_part_filters_as_the_page_opens(chromium, lone):
 def test_it_is_said_when_nothing_matches_and_what_to_do(typed, text):
     shown, said = typed(text)
     assert shown == []
-    assert said.startswith(f"0 of {ALL} model types") and f"Nothing here matches “{text}”" in said
+    assert said.startswith(f"0 of {ALL} types") and f"Nothing here matches “{text}”" in said
     assert "model_type" in said
     link = typed.page.locator(".census-top[role=status] a")
     assert link.get_attribute("href") == "your_model.html"
@@ -771,7 +771,7 @@ def test_the_count_is_announced(typed):
     status = typed.page.locator(".census-form [role=status]")
     assert status.get_attribute("aria-live") == "polite"
     shown, said = typed("gemma3_text")
-    assert said == f"{len(shown)} of {ALL} model types"
+    assert said == f"{len(shown)} of {ALL} types"
 
 
 def test_an_address_names_the_type(chromium, lone):
