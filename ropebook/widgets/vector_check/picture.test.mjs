@@ -8,9 +8,9 @@ import { WORDS } from "./widget.js";
 
 fakePage();
 const X = [3, 5, 7, -1, -4, 6, -2, 9];
-const drawn = (y, readable = true) => {
+const drawn = (y, readable = true, width = 480) => {
   const picture = pairsPicture(WORDS.en);
-  picture.draw(measured(X, y, rightAt(X, 5, 1e4, "half"), "half", 0.005), readable, 450);
+  picture.draw(measured(X, y, rightAt(X, 5, 1e4, "half"), "half", 0.005), readable, width);
   const all = picture.node.all();
   return { all, named: (name) => all.filter(({ attributes }) => attributes["data-report"] === name) };
 };
@@ -87,6 +87,13 @@ test("a length that is not kept is told beside the one that should be", () => {
   assert.deepEqual(lengths(right), Array(4).fill("1.00"));
   assert.deepEqual(lengths(right.map((value) => 2 * value)), Array(4).fill("2.00, not 1.00"));
   assert.deepEqual(lengths(rightAt(X, 4, 1e4, "half")), Array(4).fill("1.00"));
+  const below = (y) => drawn(y, true, 316).all.filter(({ textContent }) => /^not/.test(textContent ?? ""));
+  const close = below(right.map((value) => 2 * value)).filter(({ attributes }) => "x" in attributes);
+  assert.deepEqual(
+    close.map(({ textContent }) => textContent),
+    Array(4).fill("not 1.00"),
+  );
+  assert.equal(below(right).length, 0);
 });
 
 test("nothing that is drawn is beyond measure, whatever came back", () => {
