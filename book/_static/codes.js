@@ -12,6 +12,7 @@
     museum: "Find it by what you see",
     nothing: (typed) => `Nothing here says “${typed}”. Try clockwise, bfloat16, off by one, cache or rows.`,
   };
+  const FITS = 22; // letters
   const EMPTY = new Set(["wrong", "bug", "error", "a", "an", "the", "is"]); // they tell no code from another
   const page = document.querySelector("article section#codes-of-the-diagnosis");
   const plain = (text) =>
@@ -33,6 +34,10 @@
     text: plain(row.textContent),
     square: node("i", { "data-code": row.querySelector("code").textContent }),
   }));
+  // What fits the narrowest column stays in one piece: a formula does not break at its operators.
+  for (const code of page.querySelectorAll("td code")) {
+    code.classList.toggle("rope-whole", code.textContent.length <= FITS);
+  }
   for (const part of page.querySelectorAll(":scope > section")) {
     const isNote = part.querySelector("thead th").textContent.trim() === "note";
     const squares = rows.filter(({ row }) => part.contains(row)).map(({ square }) => square);

@@ -1,5 +1,6 @@
 """What each code of the diagnosis means: the one table of them."""
 
+import re
 from dataclasses import dataclass
 
 from ropelib.diagnosis.codes_wrong import WRONG
@@ -358,10 +359,33 @@ def markdown() -> str:
         lines += ["", f"## {title}", "", _row(head), _row(("---",) * 3)]
         for name in codes:
             code = CODES[name]
-            lines.append(_row((f"`{name}` {code.sentence}", code.cause, code.fix)))
+            words = [code_set_off(words) for words in (code.sentence, code.cause, code.fix)]
+            lines.append(_row((f"`{name}` {words[0]}", *words[1:])))
     return "\n".join(lines[1:])
 
 
+# What is code in a sentence: an expression, a call, a tuple, an option, a name of two words.
+_BRACKETS = r"(?:\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)|\[[^]]*\])"
+_TERM = rf"(?:[ab] (?:cos|sin)\b|-?[\w.]*\w{_BRACKETS}*(?:\.\w+{_BRACKETS}*)*|-?{_BRACKETS})"
+_OPERATOR = r"(?: (?:[-+*/%=]|\*\*|//|\.\.) |/(?=[a-z0-9]\b))"
+_CODE = re.compile(
+    rf"(?<![\w-])(?:{_TERM}(?:{_OPERATOR}{_TERM})+"
+    rf"|\.?[\w.]*\w{_BRACKETS}+"
+    r"|\((?:-?\w+, )+-?\w+\)|\(\w+,\)|\[[^]]*\]"
+    r"|--\w+ \d+|\+=|-[a-z]+\b(?!-)|\b(?:arange|argsort|deg2rad|einsum|unsqueeze)\b"
+    r"|(?:\w+\.)*(?:\w+_\w+|\w+=)(?:\w+(?:\.\w+)*)?|[a-z]\w*(?:\.[a-z_]\w*)+)"
+)
+
+
+def code_set_off(text: str) -> str:
+    """Return a sentence with what is code in it between backticks, as a page sets it.
+
+    Example:
+        >>> code_set_off("Write a cos - b sin for a, and fill inv_freq.")
+        'Write `a cos - b sin` for a, and fill `inv_freq`.'
+    """
+    return _CODE.sub(r"`\g<0>`", text)
+
+
 def _row(cells: tuple[str, ...]) -> str:
-    cells = [cell.replace("|", r"\|") for cell in cells]
-    return f"| {' | '.join(cells)} |"
+    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"

@@ -4,7 +4,7 @@ CROWDED = {
     # Frequencies, angles and positions of one call
     "exponents-positive": (
         "Frequencies grow from 1 rad/token up, where they should fall.",
-        "the minus of the exponent, or the 1 / of the power, is lost",
+        "the minus of the exponent is lost, or the reciprocal of the power",
         "Write 1 / base ** (2 * i / d), or base ** -(2 * i / d).",
     ),
     "turns-of-a-rounded-pi": (

@@ -114,7 +114,7 @@ def exponents_positive(m: Measured) -> Finding:
         f"The first pair turns by 1 rad/token and each by more than the one before, up to "
         f"{float(m.turning.max()):.6g}: they are {base:.6g} ** (2i / d), not {base:.6g} ** "
         "(-2i / d).",
-        "the minus of the exponent, or the 1 / of the power, is lost",
+        "the minus of the exponent is lost, or the reciprocal of the power",
         base=base,
         fastest_frequency=float(m.turning.max()),
     )

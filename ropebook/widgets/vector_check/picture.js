@@ -2,6 +2,7 @@
 import { div, setAttributes, svg } from "../kit/dom.js";
 import { disc, label, layer, path, vector } from "../kit/layer.js";
 import { fill, formatAngle, formatNumber } from "../kit/text.js";
+import { lens } from "./lens.js";
 
 const LEFT = 50;
 const LINE = 19;
@@ -105,6 +106,11 @@ function plane(words, { before, after, should, ...pair }, i, readable, x, { y, r
     vector("rope-vector-x", origin, at(before)),
     vector("rope-vector-yours", origin, readable ? tip : origin),
     path("rope-vector-cut", cut ? across(origin, tip) : ""),
+    ...lens(
+      origin,
+      radius,
+      [at(before), kind === "off" ? end : tip, tip].map((point) => [point[0] - x, point[1] - y]),
+    ),
     number("turned", 0, pair.turned, formatAngle(pair.turned, ofAngle), "rope-vector-yours"),
     number("wanted", 1, pair.wanted, formatAngle(pair.wanted, ofAngle)),
     number("length", 2, pair.length, isClose || !due ? size : `${size}, ${due}`),
@@ -117,4 +123,5 @@ export const MARKS = {
   before: (node) => layer(node)([vector("rope-vector-x", [1, 8], [27, 8])]),
   should: (node) => layer(node)([path("rope-vector-right", "M3 8L25 8")]),
   yours: (node) => layer(node)([vector("rope-vector-yours", [1, 8], [27, 8])]),
+  lens: (node) => layer(node)([disc("rope-lens", [14, 8], 7)]),
 };

@@ -78,6 +78,17 @@ test("angles and lengths are reported, and those of no numbers are not", () => {
   assert.ok(Math.abs(numbers("wanted", false)[1] - 0.5) < 1e-9);
 });
 
+test("what is off by too little to be seen is enlarged, and nothing else", () => {
+  const sizes = (...given) =>
+    drawn(...given).all.flatMap(({ attributes: { class: name, r } }) => (name === "rope-lens" ? [Number(r)] : []));
+  assert.deepEqual(
+    sizes(rightAt(X, 3, 1e4, "half")).map((r) => r > 0),
+    [false, false, true, true],
+  );
+  assert.deepEqual(sizes(rightAt(X, 5, 1e4, "half")), Array(4).fill(0));
+  assert.deepEqual(sizes(rightAt(X, 3, 1e4, "half"), false), Array(4).fill(0));
+});
+
 test("a length that is not kept is told beside the one that should be", () => {
   const lengths = (y) =>
     drawn(y)

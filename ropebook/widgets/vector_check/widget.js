@@ -23,7 +23,7 @@ export const WORDS = {
       late: "one late",
       base: "other base",
     },
-    legend: { before: "x", should: "where it should be", yours: "what came back" },
+    legend: { before: "x", should: "where it should be", yours: "what came back", lens: "enlarged" },
     rows: { pair: "pair {pair}", places: "places", turned: "turned", wanted: "should", length: "length" },
     layouts: { half: "halves", interleaved: "neighbors" },
     verdicts: {
@@ -62,7 +62,7 @@ export const WORDS = {
       "base-beyond-sense": "It is turned as by base {amount}: exponents are too small.",
       bare: "All pairs but the first hardly turn: exponents are too large.",
       rounded: "Frequencies in bfloat16 look alike here.",
-      "exponents-not-as-expected": "Exponents are i/d in place of 2i/d, or the base is {amount}.",
+      "exponents-not-as-expected": "Exponents are `i/d` in place of `2i/d`, or the base is {amount}.",
       over: "It is turned as by base {amount}, or exponents are divided by {over} in place of 8.",
       denominator: "Exponents have another denominator: it is turned as by base {amount}.",
       "exponents-from-one": "Pairs are counted from 1, or all frequencies are divided by 10.",
@@ -72,7 +72,7 @@ export const WORDS = {
       "rest-not-kept": "Only the first {amount} of 8 numbers have turned; the rest are zeros.",
       "trailing-dimensions": "The last {amount} of 8 numbers have turned, not the first.",
     },
-    undivided: "Exponents 2i that are not divided by 8 look alike here.",
+    undivided: "Exponents `2i` that are not divided by 8 look alike here.",
     alike: "Base {base} looks alike here.",
     mend: "Mend: {fix}",
     mends: {
@@ -83,7 +83,7 @@ export const WORDS = {
       "linearly-scaled": "Right where it is meant.",
       "slow-pairs-stand-still": "Right where it is meant.",
       "slowest-pairs-first": "Right with weights that are trained so.",
-      "width-not-as-expected": "Mend: Set rotary_dim once.",
+      "width-not-as-expected": "Mend: Set `rotary_dim` once.",
       "sin-and-cos-swapped": "Mend: Exchange them there.",
       "norm-not-kept": "Mend: Scale scores, not vectors.",
     },
@@ -153,6 +153,11 @@ const ELSEWHERE = ["none", "off-by-one", "positions-shifted", "linearly-scaled",
 // Right numbers that are off by less, and by more than their digits say, may hide wrong frequencies.
 const TELLING = 0.005;
 
+// A text with what stands between backticks (\x60) as code.
+function withCode(text) {
+  return text.split("\x60").map((part, i) => (i % 2 ? html("code", {}, part) : part));
+}
+
 // The verdict, as nodes and texts.
 function sentence(words, names, base, { guess, ...told }) {
   const nodes = verdictOf(words, names, base, told);
@@ -194,7 +199,7 @@ function verdictOf(words, names, base, { problem, found, pairs, moved, position 
   parts.push(words.mends[code] ?? (severity === "note" ? fix : fill(words.mend, { fix })));
   // Some codes say their pairs themselves.
   const where = layout === null || code.endsWith("-pairs") ? "" : fill(words.pairs, told);
-  return [verdict(severity, linkOf(code)), `${where}. ${parts.join(" ")}`];
+  return [verdict(severity, linkOf(code)), ...withCode(`${where}. ${parts.join(" ")}`)];
 }
 
 // What is handed over, and a button that takes it along.
@@ -331,7 +336,7 @@ function build(tools) {
       const problem =
         moved && ELSEWHERE.includes(found.code) ? { code: "elsewhere", found: own.at } : (read.problem ?? null);
       // Where no layout shows, nothing has turned, or two neighbors alone.
-      const layout = found ? (found.layout ?? "interleaved") : "half";
+      const layout = found?.layout ?? (found?.amount === 2 ? "interleaved" : "half");
       const widths = widthsOf(found, x.length);
       const rest = Array(x.length - widths[0]).fill(NaN);
       // A note says how it should be, if it is meant.

@@ -43,10 +43,13 @@ TOLD = (
 
 
 def _codes() -> dict[str, dict[str, str]]:
-    from ropelib.diagnosis.codes import CODES
+    from ropelib.diagnosis.codes import CODES, code_set_off
 
     return {
-        code: {part: getattr(CODES[code], part) for part in ("severity", "sentence", "fix")}
+        code: {
+            "severity": CODES[code].severity,
+            **{part: code_set_off(getattr(CODES[code], part)) for part in ("sentence", "fix")},
+        }
         for code in TOLD
     }
 
@@ -160,7 +163,8 @@ class VectorCheck(RopeWidget, folder="vector_check"):
 
         found = self._found()
         parts = torch.split(vector(numbers), found.widths)
-        return torch.cat([pairs_of(part, found.layout or "interleaved") for part in parts])
+        layout = found.layout or ("interleaved" if found.amount == 2 else "half")
+        return torch.cat([pairs_of(part, layout) for part in parts])
 
     def _found(self) -> Found:
         numbers, open_by = zip(*read(self.pasted, len(X), MOST), strict=True)
