@@ -787,7 +787,7 @@ def test_a_stop_pastes_and_its_numbers_follow_the_position(widget):
     widget.slide(position=1.0)
     settle(widget)
     assert "It is turned as position 17 should be, or by frequencies × 17/16." in verdict(widget)
-    assert f"position = {HIGHEST}" in widget.page.locator("code").inner_text()
+    assert f"position = {HIGHEST}" in widget.page.locator(".rope-vector-code").inner_text()
 
 
 @pytest.mark.parametrize("place", [9, LOWEST])
@@ -855,7 +855,7 @@ def test_what_is_pasted_takes_the_place_of_the_numbers_that_stand_there(widget):
 
 def test_the_vector_is_copied_or_else_chosen(widget):
     page = widget.page
-    lines = page.locator("code").inner_text()
+    lines = page.locator(".rope-vector-code").inner_text()
     page.evaluate(
         "Object.defineProperty(navigator, 'clipboard', { value: undefined, configurable: true })"
     )
@@ -880,7 +880,7 @@ def test_the_vector_is_copied_or_else_chosen(widget):
     widget.frames()
     assert widget.control("copy").inner_text() == "copied"
     assert widget.control("copy").get_attribute("aria-pressed") is None, "no choice, but a deed"
-    assert page.evaluate("taken") == page.locator("code").inner_text() != lines
+    assert page.evaluate("taken") == page.locator(".rope-vector-code").inner_text() != lines
     page.evaluate("later.forEach((call) => call())")
     widget.frames()
     assert widget.control("copy").inner_text() == "copy"
