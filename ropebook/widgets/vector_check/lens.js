@@ -27,6 +27,13 @@ function towards([x, y], [ux, uy], r) {
   return [x - back * ux, y - back * uy];
 }
 
+// Where a lens says how many times: at its side if it stands above or below the dial's middle, else on
+// the side of that. In a small dial there is no room for it.
+function beside([x, y], [x0, y0], r) {
+  if (Math.abs(y - y0) > 1.2 * Math.abs(x - x0)) return [x + (x > x0 ? -r - 14 : r + 14), y + 4];
+  return [x, y + (y > y0 ? -r - 3 : r + 11)];
+}
+
 // Shapes for a dial around `origin`: x, what should be there and what is, all as seen from there.
 export function lens(origin, radius, [before, should, tip]) {
   const gap = [tip[0] - should[0], tip[1] - should[1]];
@@ -44,13 +51,6 @@ export function lens(origin, radius, [before, should, tip]) {
     disc("rope-lens", middle, r),
     path("rope-vector-right rope-lens-right", times ? `M${from[0]} ${from[1]}L${to[0]} ${to[1]}` : ""),
     vector("rope-vector-yours", times ? start : middle, times ? end : middle),
-    // On the side of the dial's middle; in a small one there is no room for it.
-    label(
-      "rope-times",
-      middle[0],
-      middle[1] + (middle[1] > origin[1] ? -r - 3 : r + 11),
-      r > 16 ? `×${times}` : "",
-      "middle",
-    ),
+    label("rope-times", ...beside(middle, origin, r), r > 16 ? `×${times}` : "", "middle"),
   ];
 }
