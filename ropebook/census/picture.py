@@ -17,14 +17,16 @@ def _share(kinds: list[dict[str, Any]]) -> str:
 
 
 def _base(kinds: list[dict[str, Any]]) -> str:
-    bases = {one["base"] for one in kinds}
+    bases = {one["base"] for one in kinds if one["layers"] != 0} or {kinds[0]["base"]}
     if bases == {PLAIN_BASE}:
         return "plain-base"
     return "two-bases" if PLAIN_BASE in bases else "another-base"
 
 
 def _scaling(kinds: list[dict[str, Any]]) -> str:
-    return "scaled" if any(one["scaling"] for one in kinds) else "never-scaled"
+    # "proportional" lets pairs rest, and slows none: no default has a factor beside it.
+    slowed = any(one["scaling"] not in (None, "proportional") for one in kinds)
+    return "scaled" if slowed else "never-scaled"
 
 
 def _layers(kinds: list[dict[str, Any]]) -> str:

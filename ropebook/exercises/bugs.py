@@ -6,8 +6,9 @@ define(
     Bet(
         "told or not",
         question="Below hang some fifty bugs, nearly all shipped. A program measures each "
-        "rotation, that of single tokens beside that of the prompt, and knows nothing else of the "
-        "model but how many axes positions have. <b>How many does it find to be wrong?</b>",
+        "rotation, steps of single tokens beside a right pass over the prompt, and knows no more "
+        "of the model than how wide heads are and how many axes positions have. <b>How many does "
+        "it find to be wrong?</b>",
         options=(
             Option(
                 "All of them: a bug is a bug.",

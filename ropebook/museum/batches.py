@@ -52,8 +52,8 @@ def cache_position(x, position_ids):
     where="linkedin/Liger-Kernel/pull/477",
     code="batch-rows-share-positions",
     mend=("rows[0]", "rows"),
-    differs="With padding in front no score of one pass changes, for each row is shifted as a "
-    "whole. The thread's positions were made for images, and differ by more than a shift.",
+    differs="Where padding in front is of later rows alone, no score of one pass changes, for each "
+    "row is shifted as a whole. The thread's positions were made for images, and differ by more.",
 )
 def first_row_of_the_tables(x, position_ids):
     """The kernel steps from row to row of x, and not of cos and sin."""

@@ -50,7 +50,8 @@ def sees(rotate, meant):
     """Other positions in each row, numbers from elsewhere, and asserted."""
     x = _vectors()
     ids = torch.arange(12) + torch.tensor([[7], [300]])
-    torch.testing.assert_close(rotate(x, ids), meant.rotate(x, ids))
+    close = dict(rtol=0, atol=1e-3)  # angles of float32 are off by some 1e-5
+    torch.testing.assert_close(rotate(x, ids), meant.rotate(x, ids), **close)
 
 
 @dataclass(frozen=True)

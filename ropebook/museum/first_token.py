@@ -22,7 +22,11 @@ LEFT_BEHIND = torch.tensor([6.93e-18, 0.0, 2.3e7, 0.0, 6.93e-18, 1.4e-45, 0.0, 3
     saw="Training begins at a loss of 11.08 where it should be 3.63 (two more bugs had a share "
     "in it). Nothing is raised.",
     where="pytorch/torchtitan/issues/4783",
-    also=("huggingface/transformers/issues/45902", "Synthyra/FastPLMs/pull/47"),
+    also=(
+        "pytorch/torchtitan/issues/3775",
+        "huggingface/transformers/issues/45902",
+        "Synthyra/FastPLMs/pull/47",
+    ),
     code="frequencies-unfilled",
     mend=("LEFT_BEHIND", "inv_freq(64)"),
 )

@@ -5,7 +5,7 @@ import math
 import torch
 
 from ropebook.museum.kit import SPEEDS, Hall, Meant, by_angles, turn
-from ropelib import RopeConfig, inv_freq
+from ropelib import RopeConfig, inv_freq, scaling
 
 HALL = Hall(
     "length",
@@ -43,6 +43,7 @@ def speeds_of(rope_type: str, base: float, context: int) -> torch.Tensor:
 
 LLAMA = speeds_of("llama3", 500_000.0, 131_072)
 YARN = speeds_of("yarn", 10_000.0, 16_384)
+YARN_BY_THE_BASE, _ = scaling.yarn(64, factor=10_000.0, original_max_seq_len=2048)
 
 
 def in_tf32(values: torch.Tensor) -> torch.Tensor:
@@ -87,14 +88,15 @@ def nobody_hands_them_on(x, position_ids):
     where="sgl-project/sglang/pull/35171",
     also=("sgl-project/sglang/pull/38786",),
     code="frequencies-change-midway",
-    mend=("* SPEEDS", "* YARN"),
+    mend=("* YARN_BY_THE_BASE", "* YARN"),
     meant=Meant(YARN),
+    differs="The thread's added rows have lost YaRN's attention factor as well.",
 )
 def grown_by_the_base_class(x, position_ids):
-    """The subclass filled 256 rows, its base class all further ones."""
+    """Its base class adds rows, and hands the base on as the factor."""
     rows = torch.arange(512)[:, None]
     angles = rows * YARN
-    angles[256:] = rows[256:] * SPEEDS
+    angles[256:] = rows[256:] * YARN_BY_THE_BASE
     return by_angles(x, angles[position_ids])
 
 
@@ -193,6 +195,7 @@ def rounded_with_the_model(x, position_ids):
     code="attention-factor-not-as-expected",
     mend=("0.1 * final * math.log(64) + 1", "final"),
     meant=Meant(attention_factor=0.1 * math.log(64) + 1),
+    differs="The factor is off at all positions; the thread saw it at a million tokens alone.",
 )
 def final_taken_for_a_weight(x, position_ids):
     """The configuration gives the final factor, not what makes it."""

@@ -78,7 +78,7 @@ UNSUPPORTED = {
     "inkling_text": "it does not rotate; a learned bias for each distance orders its tokens",
     "kimi_linear": "none of its layers rotates",
     "mistral_large4_text": "its frequencies are multiplied by exp(alpha), which is learned",
-    "musicflamingo": "it rotates by time in seconds",
+    "musicflamingo": "it rotates what its encoder of sound returns, not queries and keys",
     "nanochat": "it rotates clockwise",
     "qwen2_5_omni_dit": "its first head alone rotates, by pairs of neighbors",
     "seamless_m4t": "its speech encoder alone may rotate",

@@ -333,7 +333,8 @@ def one_token_of_each(m: Measured) -> Finding | None:
     apart = torch.cat([m.probe(x[b : b + 1], ids[b]) for b in range(3)])
     if gap(together, apart) < SAME:
         return None
-    by_first = gap(together, m.probe(x, ids[0])) < SAME
+    first = torch.cat([m.probe(x[b : b + 1], ids[0]) for b in range(3)])
+    by_first = gap(together, first) < SAME
     return _one_token_rows(together - apart, together[1:], by_first)
 
 

@@ -10,8 +10,9 @@ CODE = """a cos - b sin; (2i - 1)/d; 2(i - 1)/d; d/2 - 1; base ** -(2 * i / d); 
 (-b, a); (batch,); (batch, 1, seq_len, num_pairs); [cos sin cos sin ..]; offset[:, None]
 torch.cat((angles, angles), dim=-1); position_ids - position_ids[0]; position_ids.max() + 1
 .type_as(x); b.neg_(); view(); +=; -sin; --axes 3; expected=; device=x.device; inv_freq; arange"""
-PROSE = """rad/token; p-RoPE; M-RoPE; (NoPE); 6e-5; 57.2958; from -1 to 1; float32; q and k; (Llama 4)
-row by row; transformers 5; the exponent of base 10000; cos and sin; a lock, or a loop; 2 pi"""
+PROSE = """rad/token; p-RoPE; M-RoPE; (NoPE); 6e-5; 57.2958; from -1 to 1; float32; (Llama 4)
+row by row; transformers 5; the exponent of base 10000; cos and sin; a lock, or a loop; 2 pi
+q and k"""
 
 
 @pytest.mark.parametrize("code", re.split(r"; |\n", CODE))

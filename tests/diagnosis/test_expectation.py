@@ -270,6 +270,7 @@ SAID = {
     "single tokens cached as they are": ("at position 0.", "a step that is not rotated at all"),
     "single tokens cached as they are, beside a factor": ("is not turned at all.", "returns x"),
     "rows at the position of the first, in decoding alone": ("of the first.", "position_ids[0]"),
+    "rows after the first stay zero (MLX 3494)": ("rows stay zero.", "number of tokens for that"),
     "the first token's position for single tokens": ("of the first.", "position_ids[0]"),
     "a decode step that turns back": ("the other way round, by the same angle.", "sine with the"),
     "base lost": ("is 10000, expected 500000.", "rope_theta lost"),

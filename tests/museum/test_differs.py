@@ -14,7 +14,7 @@ from transformers.models.qwen3_vl.modeling_qwen3_vl import Qwen3VLTextRotaryEmbe
 from ropebook.museum import EXHIBITS
 from ropebook.museum.kit import SPEEDS, turn
 from ropebook.museum.lengths import in_tf32
-from ropelib import diagnose, inv_freq
+from ropelib import diagnose, inv_freq, scaling
 
 
 def says(name, *pieces):
@@ -55,6 +55,11 @@ def test_a_row_that_is_shifted_as_a_whole_changes_no_score_of_one_pass(name, pos
         # Images, a gap in a text: distances within a row are other ones than those of the first.
         ("one row of positions for all", torch.arange(8) * torch.tensor([[1], [2], [3]])),
         ("positions that are asked for their number only", torch.arange(8) * 3),
+        # Padding in front of the first row alone, at position 0, as generate() has it.
+        (
+            "one row of positions for all",
+            (torch.arange(8) - torch.tensor([[3], [0], [0]])).clamp(min=0),
+        ),
     ],
 )
 def test_more_than_a_shift_changes_scores(name, positions):
@@ -86,14 +91,35 @@ def test_a_division_hid_that_a_factor_was_missing():
 
 
 def test_what_is_left_of_a_length_where_sines_are_of_other_pairs():
-    exhibit = says("sines from the next power of two", "0.91 of it, at 96", "last 16 of 48", "0.71")
+    exhibit = says("sines from the next power of two", "0.91 of it, at 96", "last 16 of 48", "0.73")
     x, _ = drawn(1, 4, 2048, 96)
     turned = exhibit.wrong()(x, torch.arange(2048))
     assert float(turned.norm() / x.norm()) == pytest.approx(0.91, abs=0.005)
-    assert math.sqrt(1 / 2) == pytest.approx(0.71, abs=0.005)
+    without = (torch.arange(4096)[:, None] * inv_freq(192)).cos().square().mean().sqrt()
+    assert "0.73" in exhibit.saw and float(without) == pytest.approx(0.73, abs=0.005)
     units = torch.eye(96)[:48, None]  # one pair in each row: its partner shows its sine
     sines = exhibit.wrong()(units[:, None], torch.tensor([37]))[:, 0, 0, 48:].diagonal()
     assert (sines[:32] != 0).all() and (sines[32:] == 0).all()
+
+
+def test_a_factor_that_is_wrong_at_all_positions():
+    exhibit = says("a logarithm taken twice", "off at all positions")
+    x, _ = drawn(1, 1, 512, 64)
+    wrong, right = (rotate(x, torch.arange(512)) for rotate in (exhibit.wrong(), exhibit.mended()))
+    stretch = (wrong.norm(dim=-1) / right.norm(dim=-1))[0, 0]
+    torch.testing.assert_close(stretch, stretch[0].expand(512), rtol=1e-5, atol=0)
+    assert float(stretch[0]) > 1.1
+
+
+def test_the_base_taken_for_the_factor_of_yarn():
+    """The largest difference of the thread is that of a factor of 4, whose mscale is lost."""
+    exhibit = says("a table that grows differently", "lost YaRN's attention factor")
+    x, _ = drawn(1, 1, 512, 64)
+    wrong, right = (rotate(x, torch.arange(512)) for rotate in (exhibit.wrong(), exhibit.mended()))
+    off = (wrong - right)[0, 0].abs().amax(-1)
+    assert off[:256].max() == 0 and off[256:].min() > 0.1
+    largest = 1 + scaling.yarn_mscale(4.0)
+    assert "2.14" in exhibit.saw and largest == pytest.approx(2.14, abs=0.005)
 
 
 def test_frequencies_in_bfloat16_are_as_far_off_as_both_heads_say():
