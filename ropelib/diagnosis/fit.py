@@ -11,7 +11,7 @@ from ropelib.diagnosis.tensors import wrap
 
 _STEEPEST = 20.0  # logarithm of what one pair is faster than the next, in any series of sense
 _EXACT, _FLOAT32 = 3e-5, 2.0**-23  # of a frequency, in rad/token and relatively
-_ROUND_BASES = torch.tensor([n * 10.0**k for k in range(1, 7) for n in range(10, 100)]).double()
+ROUND_BASES = torch.tensor([n * 10.0**k for k in range(1, 7) for n in range(10, 100)]).double()
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ def _to_powers(speeds: Tensor, slots: Sequence[int], tolerance: float) -> Tensor
     coarse = tolerance > _EXACT or abs(abs(float(speeds[0])) - 1) > tolerance
     if len(speeds) < 3 or slots[0] or coarse or Fit.of(speeds * way, width, 1e-3).is_geometric:
         return nothing
-    powers = way * _ROUND_BASES[:, None] ** (steps / width)
+    powers = way * ROUND_BASES[:, None] ** (steps / width)
     left = wrap(speeds - powers).abs() / (_EXACT + 4 * _FLOAT32 * powers.abs())
     best = int(left.amax(1).argmin())
     return powers[best] - speeds if float(left[best].max()) < 1 else nothing

@@ -1,5 +1,6 @@
 """Rules about decoding: steps of one token and of a few, early and late, against one full pass."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 import torch
@@ -15,6 +16,7 @@ from ropelib.diagnosis.paths import otherwise
 from ropelib.diagnosis.probes import CallError, Probe, with_width
 from ropelib.diagnosis.report import Finding, wrong
 from ropelib.diagnosis.slots import tokens_exchanged
+from ropelib.diagnosis.step_frequencies import of_other_frequencies
 from ropelib.diagnosis.tensors import SAME, gap, random
 from ropelib.rotation import convert_layout
 
@@ -114,6 +116,8 @@ def _named(
         cause = "a step that is cached as it is, or a branch for one token that returns x"
         return Finding("decode-differs", "wrong", sentence, evidence, cause, since)
     whole = full[0, 0, _ALONE.start : _ALONE.stop][: len(steps)]
+    if gap(steps, whole) < SAME:  # these are right, and others wrong
+        return None
     longer = float((steps * whole).sum() / whole.square().sum())
     if abs(longer - 1) > 1e-3 and gap(steps, longer * whole) < SAME:
         sentence = f"A token that comes alone is {longer:.4g} times as long as in one pass, and "
@@ -199,7 +203,9 @@ def _turned_in_another_way(
                 f"{cause} in the path for one token",
                 since,
             )
-    return None
+    said, cause = of_other_frequencies(m, x[0, 0, 0], steps, _ALONE.start)
+    sentence = f"A token that comes alone is turned {said}."
+    return Finding("decode-differs", "wrong", sentence, evidence, cause, since) if said else None
 
 
 def _named_by_chunk(ends: list[int], together: Tensor, full: Tensor, differs: Tensor) -> Finding:
@@ -312,7 +318,7 @@ def q_in_steps(of_q: Measured, of_k: Measured) -> Finding | None:
                     "the length of the cache taken before, or after, the token is in it",
                     shift=shift,
                 )
-        return wrong(
+        return _q_alone(of_q, beside) or wrong(
             "decode-differs",
             f"q that comes alone at position {int(ids)} is turned otherwise than in one pass, and "
             "k beside it is right.",
@@ -321,6 +327,27 @@ def q_in_steps(of_q: Measured, of_k: Measured) -> Finding | None:
             largest_difference=gap(found, of_q.applied(x, ids)),
         )
     return None
+
+
+def _q_alone(of_q: Measured, beside: Probe) -> Finding | None:
+    """Name steps of q by their own numbers, as those of k are named."""
+    x = random(1, 2, 1, of_q.head_dim)
+    try:
+        steps = torch.cat([beside(x, [position])[0, 0] for position in _ALONE])
+    except CallError:
+        return None
+    line, x = of_q.full[0, 0], x.expand(-1, -1, len(steps), -1)
+    difference = gap(steps, line[_ALONE.start : _ALONE.stop])
+    if difference < SAME:
+        return None
+    evidence = {"largest difference": difference}
+    named = _moved(of_q, x, steps, line, evidence, _ALONE.start) or _turned_in_another_way(
+        of_q, x, steps, evidence, _ALONE.start
+    )
+    if named is None:
+        return None
+    said = named.sentence.removeprefix("A token").removesuffix(".")
+    return replace(named, sentence=f"q{said}, and k beside it is right.")
 
 
 def one_token_of_each(m: Measured) -> Finding | None:

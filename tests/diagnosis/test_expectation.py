@@ -267,6 +267,28 @@ SAID = {
     ),
     "keys that a step rotates once more": ("turned by twice its position.", "rotated again"),
     "single tokens three late, as by padding": ("stood +3 from where it does.", "padding"),
+    "steps by a base of their own": (
+        "alone is turned by frequencies of base 10000, and in one pass by those of base 500000.",
+        "rope_theta (base) not handed on",
+    ),
+    "steps of the whole head, where a quarter turns": (
+        "alone is turned in 64 dimensions, and in one pass in 16.",
+        "partial_rotary_factor",
+    ),
+    "steps with exponents of the whole head": (
+        "alone is turned by exponents 0.25 times those of one pass.",
+        "2i / 64, of the whole head, in place of 2i / 16",
+    ),
+    "steps without YaRN's frequencies": (
+        "by the unscaled frequencies of base 10000, and in one pass by scaled ones.",
+        "rope_scaling left out",
+    ),
+    "steps divided once more": ("by frequencies 0.5 times those of one pass.", "applied twice"),
+    "q of steps by a base of its own, k is right": (
+        "q that comes alone is turned by frequencies of base 500000, and in one pass by those of "
+        "base 10000, and k beside it is right.",
+        "rope_theta (base) not handed on",
+    ),
     "single tokens cached as they are": ("at position 0.", "a step that is not rotated at all"),
     "single tokens cached as they are, beside a factor": ("is not turned at all.", "returns x"),
     "rows at the position of the first, in decoding alone": ("of the first.", "position_ids[0]"),

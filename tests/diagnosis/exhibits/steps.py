@@ -3,7 +3,16 @@
 import torch
 
 from exhibits.kernels import as_contiguous, kernel
-from exhibits.kit import DIM, PLAIN, exhibit, over_heads, plain, swapped_neighbors
+from exhibits.kit import (
+    DIM,
+    PLAIN,
+    YARN_FACTOR,
+    exhibit,
+    over_heads,
+    plain,
+    swapped_neighbors,
+    yarn,
+)
 from ropelib import inv_freq
 from ropelib.diagnosis import from_module
 
@@ -168,6 +177,53 @@ def _():
 @exhibit("single tokens three late, as by padding", "decode-differs", layout="half")
 def _():
     return {"rotate": plain, "decode": lambda x, ids: plain(x, ids + 3 * (x.shape[2] == 1))}
+
+
+@exhibit("steps by a base of their own", "decode-differs", layout="half", base=500_000)
+def _():
+    return {"rotate": lambda x, ids: plain(x, ids, inv_freq(DIM, 500_000.0)), "decode": plain}
+
+
+@exhibit("steps of the whole head, where a quarter turns", "decode-differs", layout="half")
+def _():
+    def rotate(x, ids):
+        return torch.cat((plain(x[..., :16], ids, inv_freq(16)), x[..., 16:]), -1)
+
+    return {"rotate": rotate, "decode": plain}
+
+
+@exhibit("steps with exponents of the whole head", "decode-differs", layout="half")
+def _():
+    return {
+        "rotate": lambda x, ids: plain(x, ids, inv_freq(16)),
+        "decode": lambda x, ids: plain(x, ids, PLAIN[:8]),
+    }
+
+
+@exhibit("steps without YaRN's frequencies", "decode-differs", layout="half")
+def _():
+    return {
+        "rotate": lambda x, ids: plain(x, ids, yarn(), factor=YARN_FACTOR),
+        "decode": lambda x, ids: plain(x, ids, factor=YARN_FACTOR),
+    }
+
+
+@exhibit("steps divided once more", "decode-differs", layout="half", base=10_000)
+def _():
+    return {
+        "rotate": lambda x, ids: plain(x, ids, PLAIN / 2),
+        "decode": lambda x, ids: plain(x, ids, PLAIN / 4),
+    }
+
+
+@exhibit("q of steps by a base of its own, k is right", "decode-differs", layout="half")
+def _():
+    def step(q, k, position_ids):
+        of_one = inv_freq(DIM, 500_000.0) if q.shape[-2] == 1 else PLAIN
+        return plain(q, position_ids, of_one), plain(k, position_ids)
+
+    both = from_module(lambda q, k, ids: (plain(q, ids), plain(k, ids)))
+    return {"rotate": both, "decode": from_module(step)}
 
 
 @exhibit("single tokens cached as they are", "decode-restarts-at-zero", layout="half")
