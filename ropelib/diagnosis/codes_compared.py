@@ -49,7 +49,8 @@ COMPARED = {
     ),
     "q-and-k-orders-differ": (
         "Dimensions of q come out in another order than those of k.",
-        "halves joined as (even, odd) and as (odd, even), or neighbors written as halves in one",
+        "parts joined in one order and in the other, (even, odd) or (turned, rest), or neighbors "
+        "written as halves in one",
         "Join both alike.",
     ),
     "q-and-k-directions-differ": (

@@ -211,7 +211,8 @@ def _difference(
             "q-and-k-orders-differ",
             "Dimensions of q come out in another order than those of k, so that a score multiplies "
             "what does not belong together.",
-            "halves joined as (even, odd) in one of the two and as (odd, even) in the other, or "
+            _joined_apart(of_q, of_k)
+            or "halves joined as (even, odd) in one of the two and as (odd, even) in the other, or "
             "neighbors written as halves in one alone",
             dimensions_that_come_out_elsewhere=_apart(of_q, of_k),
         )
@@ -257,6 +258,21 @@ def _difference(
             "tables of two layers, or of two lengths",
             largest_relative_difference=error,
         )
+
+
+def _joined_apart(of_q: Measured, of_k: Measured) -> str:
+    """Say that the part that turns comes out before the rest in one alone, if no more differs."""
+    turning = sorted(of_q.partner)
+    rest = [r for r in range(of_q.head_dim) if r not in of_q.partner]
+    q, k = ([*(m.permutation or range(m.head_dim))] for m in (of_q, of_k))
+    moved = [{k[r] - q[r] for r in part} for part in (turning, rest)]
+    if not rest or any(len(by) > 1 for by in moved):
+        return ""
+    first, other = ("q", "k") if q[turning[0]] < k[turning[0]] else ("k", "q")
+    return (
+        f"the part that turns joined to the rest as (turned, rest) in {first} and as (rest, "
+        f"turned) in {other}"
+    )
 
 
 def _apart(of_q: Measured, of_k: Measured) -> int:

@@ -289,6 +289,12 @@ SAID = {
         "base 10000, and k beside it is right.",
         "rope_theta (base) not handed on",
     ),
+    "q joins (even, odd) and k (odd, even)": ("in another order", "as (even, odd) in one"),
+    "q joins (turned, rest) and k (rest, turned)": (
+        "in another order",
+        "as (turned, rest) in q and as (rest, turned) in k",
+    ),
+    "halves of k change places as they come out": ("in another order", "as (even, odd) in one"),
     "single tokens cached as they are": ("at position 0.", "a step that is not rotated at all"),
     "single tokens cached as they are, beside a factor": ("is not turned at all.", "returns x"),
     "rows at the position of the first, in decoding alone": ("of the first.", "position_ids[0]"),

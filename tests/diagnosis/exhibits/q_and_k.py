@@ -105,6 +105,18 @@ def _():
     }
 
 
+@exhibit("q joins (turned, rest) and k (rest, turned)", "q-and-k-orders-differ", layout="half")
+def _():
+    def part(order):
+        def rotate(x, ids):
+            parts = plain(x[..., :16], ids, inv_freq(16)), x[..., 16:]
+            return torch.cat(parts[::order], dim=-1)
+
+        return rotate
+
+    return {"rotate": (part(1), part(-1))}
+
+
 @exhibit("halves of k change places as they come out", "q-and-k-orders-differ", layout="half")
 def _():
     return {"rotate": (plain, lambda x, ids: plain(x, ids).roll(DIM // 2, -1))}
