@@ -161,7 +161,8 @@ def seq_first(rotate: Callable | Sequence[Callable]) -> Callable | tuple[Callabl
     """Make a rotation from one that takes x as `(batch, seq_len, num_heads, head_dim)`.
 
     It takes what the other took: `(x, position_ids)`, `(q, k, position_ids)`, `(x, start_pos)`, x
-    alone, or what an adapter of this module has made, a pair of rotations too.
+    alone, or what an adapter of this module has made, a pair of rotations too. A function of
+    `(qkv, cos, sin)` is returned as it is: tokens come before heads in what flash-attn packs.
 
     Args:
         rotate: in that order of axes, as torchtune and Meta have it.
@@ -180,6 +181,8 @@ def seq_first(rotate: Callable | Sequence[Callable]) -> Callable | tuple[Callabl
         return tuple(map(seq_first, rotate))
     if (other := getattr(rotate, SEQ_FIRST, None)) is not None:
         return other()
+    if names_of(rotate)[:3] == ("qkv", "cos", "sin"):
+        return rotate
     return _transposed(rotate, 1 + takes_both(rotate) + takes_v(rotate))
 
 

@@ -65,7 +65,8 @@ class Probe:
         except BaseException as error:
             if getattr(self.rotate, "way", None) == []:
                 given += ", in all ways that the names of its arguments allow"
-            message = f"{self.name} raised {type(error).__name__} for {given}: {error}"
+            said = f": {text}" if (text := str(error)) else ""
+            message = f"{self.name} raised {type(error).__name__} for {given}{said}"
             message += self._of_a_table()
             self.refusals.append(message)
             raise (CallError if isinstance(error, Exception) else Exit)(message) from error

@@ -38,6 +38,8 @@ def or_otherwise(report: Report, probe: Probe, rotate: object) -> Report:
             continue
         if turning:
             hint = f"It turns if it is handed over as {said}."
+            if said == "seq_first(yours)" and getattr(rotate, "is_seq_first", False):
+                hint = "It turns if it is handed over without seq_first."
             found = replace(found, sentence=f"{found.sentence.rstrip('.')}. {hint}")
             return replace(report, findings=(found,))
     return report

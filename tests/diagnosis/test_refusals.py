@@ -101,6 +101,24 @@ def test_what_is_refused_is_told_how_it_is_handed_over(words):
     assert diagnose(handed_over, max_position=64).ok
 
 
+def test_what_was_already_done_is_no_hint():
+    def angles_of_tokens_last(x, position):
+        return pairs_turned(x, position[:, None, :, None] * inv_freq(64).float())
+
+    (finding,) = diagnose(seq_first(angles_of_tokens_last)).findings
+    assert finding.sentence.endswith(". It turns if it is handed over without seq_first.")
+
+
+def test_an_error_without_a_text_ends_the_sentence():
+    def of_one_column(x, position):
+        if position.shape[-1] != 1:
+            raise ValueError
+        return plain(x, position.squeeze(-1))
+
+    (finding,) = diagnose(of_one_column).findings
+    assert "position_ids (5,). It turns if it is handed over as" in finding.sentence
+
+
 def test_a_table_that_is_handed_positions_is_named():
     def apply(x, emb):
         sin, cos = emb.tensor_split(2, -1)

@@ -138,6 +138,14 @@ def packed_of_q_alone(qkv, cos, sin):
     return torch.cat((packed_with_v(qkv, cos, sin)[:, :, :1], qkv[:, :, 1:]), dim=2)
 
 
+def test_packed_vectors_are_taken_in_their_order_with_seq_first_too():
+    for rotate in (packed, packed_with_v):
+        assert (
+            diagnose(seq_first(rotate), max_position=64).codes
+            == diagnose(rotate, max_position=64).codes
+        )
+
+
 def sines_first(x, sincos, offset=0):  # as GPT-J has it
     ends = slice(offset, offset + x.shape[1])
     sin, cos = (table[None, ends, None].repeat_interleave(2, dim=-1) for table in sincos)
