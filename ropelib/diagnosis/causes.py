@@ -349,8 +349,8 @@ def inverted_blend(
         "inverted-ramp",
         f"The blend of YaRN is upside down: {pairs} divided by {factor:.6g} and slow "
         f"ones {alone}, where fast ones should stay and slow ones be divided.",
-        "the ramp where 1 - ramp is meant, the two frequencies swapped in the blend, or its ends: "
-        "beta_fast and beta_slow",
+        "the ramp where 1 - ramp is meant, the two frequencies swapped in the blend, or beta_fast "
+        "and beta_slow exchanged",
         factor=factor,
     )
 

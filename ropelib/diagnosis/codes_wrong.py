@@ -196,7 +196,7 @@ WRONG = {
     ),
     "inverted-ramp": (
         "YaRN's blend is upside down: fast pairs are slowed, slow ones left.",
-        "ramp where 1 - ramp is meant",
+        "ramp where 1 - ramp is meant, or beta_fast and beta_slow exchanged",
         "Keep what turns often within the training length; divide the rest.",
     ),
     "frequencies-in-bfloat16": (

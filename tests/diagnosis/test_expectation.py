@@ -243,6 +243,8 @@ def test_another_order_of_what_comes_out_is_said_with_its_difference():
 
 SAID = {
     "smooth for 1 - smooth in Llama 3's blend": ("the same pairs lie between", "1 - smooth"),
+    "YaRN's ramp inverted (litgpt)": ("upside down", "the ramp where 1 - ramp is meant"),
+    "YaRN's beta_fast and beta_slow exchanged": ("upside down", "beta_slow exchanged"),
     "another training length (gpt-oss, vLLM 28244)": ("other pairs lie between", "beta_fast"),
     "frequencies in reverse": ("in reverse", "flipped"),
     "NTK-aware, where linear scaling is meant": (

@@ -22,6 +22,11 @@ def _():
     }
 
 
+@exhibit("YaRN's beta_fast and beta_slow exchanged", "inverted-ramp")
+def _():
+    return {"rotate": lambda x, ids: plain(x, ids, yarn(betas=(1, 32)), factor=YARN_FACTOR)}
+
+
 @exhibit("YaRN without its factor", "attention-factor-missing")
 def _():
     return {

@@ -87,13 +87,13 @@ def round_mantissa(x, bits=10):
     return ((x.float().view(torch.int32) + half) & mask).view(torch.float32)
 
 
-def yarn(inverted=False, factor=8.0, original=2048):
+def yarn(inverted=False, factor=8.0, original=2048, betas=(32, 1)):
     """YaRN: pairs that turn often within the training length stay, slow ones are divided."""
 
     def pair_of(turns):
         return DIM * math.log(original / (2 * math.pi * turns)) / (2 * math.log(10_000))
 
-    low, high = math.floor(pair_of(32)), math.ceil(pair_of(1))
+    low, high = math.floor(pair_of(betas[0])), math.ceil(pair_of(betas[1]))
     ramp = ((torch.arange(DIM // 2) - low) / (high - low)).clamp(0, 1).double()
     ramp = 1 - ramp if inverted else ramp
     return PLAIN * (1 - ramp) + PLAIN / factor * ramp
