@@ -2,16 +2,20 @@
 
 import inspect
 from collections.abc import Callable
+from dataclasses import replace
 
 import torch
 from torch import Tensor
 
+from ropelib.config import RopeConfig
+from ropelib.diagnosis.dynamic_meant import grown_otherwise, is_dynamic
 from ropelib.diagnosis.measured import Measured
 from ropelib.diagnosis.report import Finding, note, wrong
 from ropelib.rotation import apply_rotary, cos_sin
 
 _ANGLE_ERROR = 0.02  # rad, as at far positions, and what float32 adds there, for each position
 _ROUNDING = 2.0**-21
+_NOT_GROWN = "rope_type dynamic not read, or the length of the first call kept"
 _LONGEST = 2**24  # tokens; beyond every length that a model is made for
 
 Meant = Callable[[int], tuple[Tensor, float]]
@@ -50,7 +54,9 @@ def _same(one: tuple[Tensor, float], other: tuple[Tensor, float]) -> bool:
     return torch.equal(one[0], other[0]) and one[1] == other[1]
 
 
-def differs_when_long(m: Measured, meant: Meant | None) -> Finding | None:
+def differs_when_long(
+    m: Measured, meant: Meant | None, config: RopeConfig | None = None
+) -> Finding | None:
     """Compare a call of as many tokens as are taken with what is meant for that length."""
     if meant is None or m.permutation is not None or m.pairing.layout is None or m.axes:
         return None
@@ -63,8 +69,11 @@ def differs_when_long(m: Measured, meant: Meant | None) -> Finding | None:
     for length, result in turned.items():
         since = _first_difference(m, result, meant(length))
         if since is not None:
-            stays = _first_difference(m, result, meant(1)) is None
-            return _unlike(length, since, stays=stays)
+            if _first_difference(m, result, meant(1)) is not None:
+                named = grown_otherwise(m, config, result, since)
+                return named or _unlike(length, since, stays=False)
+            finding = _unlike(length, since, stays=True)
+            return replace(finding, cause=_NOT_GROWN) if is_dynamic(config) else finding
     return None
 
 

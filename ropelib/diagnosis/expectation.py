@@ -22,6 +22,7 @@ from ropelib.diagnosis.at_length import (
 )
 from ropelib.diagnosis.axes_meant import axes_not_asked, axes_not_compared, expected_axes
 from ropelib.diagnosis.causes import inverted_blend, last_pair_still
+from ropelib.diagnosis.dynamic_meant import grown_when_short
 from ropelib.diagnosis.expected_frequencies import axes_off, base_off, in_reverse
 from ropelib.diagnosis.expected_results import others_turn, results_differ
 from ropelib.diagnosis.fit import Fit
@@ -131,11 +132,12 @@ class Expectation:
             lambda m: others_turn(m, self.inv_freq, self.config and self.config.head_dim),
             self._of_pairs,
             self._of_direction,
+            lambda m: grown_when_short(m, self.config),
             self._of_frequencies,
             self._of_factor,
             self._of_axes,
             lambda m: results_differ(m, self.other),
-            lambda m: differs_when_long(m, self.at_length),
+            lambda m: differs_when_long(m, self.at_length, self.config),
         )
         return next(filter(None, (rule(m) for rule in rules)), None)
 
