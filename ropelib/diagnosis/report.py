@@ -151,8 +151,9 @@ class Report:
 
     def _rows(self) -> list[tuple[str, str]]:
         turns = {1: "+1, counterclockwise", -1: "-1, clockwise"}
+        neither = self.rotary_dim and "neither interleaved nor half"  # which pairs turn, was seen
         rows = [
-            ("layout", self.layout and f"{self.layout}, pairs {PAIRS_OF[self.layout]}"),
+            ("layout", f"{self.layout}, pairs {PAIRS_OF[self.layout]}" if self.layout else neither),
             ("rotary_dim", self.rotary_dim and f"{self.rotary_dim} of {self.head_dim}"),
             ("inv_freq", self.profile),
             ("direction", turns.get(self.direction)),

@@ -58,6 +58,13 @@ def test_frequencies_are_those_of_the_rotation_without_what_is_wrong_with_it(nam
     assert report.attention_factor is None
 
 
+def test_pairs_of_no_layout_are_not_said_to_be_unmeasured():
+    (made,) = (e.make() for e in EXHIBITS if e.name == "halves that mirror each other")
+    report = str(diagnose(**made, max_position=300))
+    assert "  layout            neither interleaved nor half\n" in report
+    assert "Pairs follow neither layout" in report and "not measured" not in report
+
+
 def by(shift_q, shift_k):
     return lambda q, k, ids: (plain(q, ids + shift_q), plain(k, ids + shift_k))
 
