@@ -74,8 +74,8 @@ CROWDED = {
         "Launch over as many rows as there are.",
     ),
     "tables-of-an-earlier-call": (
-        "Tokens are turned by the positions of an earlier call of the same shape.",
-        "tables kept by a length, or by the shape of position_ids",
+        "Tokens are turned by positions that an earlier call left.",
+        "tables kept by a length or the shape of position_ids, or read from their end (cos[-n:])",
         "Keep them by their values, or look them up anew.",
     ),
     "strided-ids-misread": (

@@ -35,7 +35,7 @@ def stays_grown(m: Measured) -> Finding | None:
                 "the end",
                 largest_difference=gap(m.fresh, after),
             )
-        return wrong(
+        return _last_rows(m, after) or wrong(
             "frequencies-stay-grown",
             "A short call after a long one is turned otherwise than the same call before it: what "
             "the long one asked for stays.",
@@ -45,6 +45,29 @@ def stays_grown(m: Measured) -> Finding | None:
             largest_difference=gap(m.fresh, after),
             longest_position_between=int(m.far.positions[-1]),
         )
+
+
+def _last_rows(m: Measured, after: Tensor) -> Finding | None:
+    """Say so where a short call is turned as tokens farther on are in a call of all positions."""
+    after, count = after[0, 0], after.shape[2]
+    try:
+        line = m.probe(random(1, 1, 1, m.head_dim).expand(1, 2, m.limit, -1), range(m.limit))[0, 0]
+    except CallError:
+        return None
+    alike = (line[1 : len(line) - count + 1] - after[0]).abs().amax(-1) < SAME
+    for first in (1 + alike.nonzero().flatten()).tolist():
+        if gap(after, line[first : first + count]) < SAME:
+            return wrong(
+                "tables-of-an-earlier-call",
+                "A short call that begins at position 0 is turned, after a longer one, as if it "
+                f"began at position {first}.",
+                "the last rows of a table that is kept, cos[-n:], in place of its first, or of "
+                "those from the offset on",
+                since=0,
+                largest_difference=gap(m.fresh[0, 0], after),
+                shift=first,
+            )
+    return None
 
 
 def unsteady(m: Measured, found: list[Finding]) -> float:

@@ -297,6 +297,8 @@ SAID = {
         "as (turned, rest) in q and as (rest, turned) in k",
     ),
     "halves of k change places as they come out": ("in another order", "as (even, odd) in one"),
+    "the last rows of a table, by offset": ("as if it began at position 2039.", "cos[-n:]"),
+    "the last rows of a table, of q and k": ("as if it began at position 2039.", "cos[-n:]"),
     "single tokens cached as they are": ("at position 0.", "a step that is not rotated at all"),
     "single tokens cached as they are, beside a factor": ("is not turned at all.", "returns x"),
     "rows at the position of the first, in decoding alone": ("of the first.", "position_ids[0]"),

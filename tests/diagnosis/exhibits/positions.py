@@ -335,6 +335,34 @@ def _():
     return {"rotate": lambda x, offset: rotate(x, offset + torch.arange(x.shape[2]))}
 
 
+def from_the_end():
+    """Count as the last rows of a table do that is as long as the longest call so far."""
+    rows = [0]
+
+    def counted(count, needed):
+        rows[0] = max(rows[0], needed)
+        return torch.arange(rows[0])[-count:]
+
+    return counted
+
+
+@exhibit("the last rows of a table, by offset", "tables-of-an-earlier-call", layout="half")
+def _():
+    counted = from_the_end()
+    return {"rotate": lambda x, offset: plain(x, counted(x.shape[2], offset + x.shape[2]))}
+
+
+@exhibit("the last rows of a table, of q and k", "tables-of-an-earlier-call", layout="half")
+def _():
+    counted = from_the_end()
+
+    def both(q, k, position_ids):
+        ids = counted(q.shape[2], int(position_ids.max()) + 1)
+        return plain(q, ids), plain(k, ids)
+
+    return {"rotate": both}
+
+
 @exhibit("slots counted from the middle", "position-ids-ignored")
 def _():
     return {"rotate": lambda x, ids: plain(x, torch.arange(x.shape[2]) - x.shape[2] // 2)}
