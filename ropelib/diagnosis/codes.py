@@ -39,7 +39,7 @@ _NOTES = {
     ),
     "fast-pairs-stand-still": (
         "The first pairs do not turn.",
-        "one axis of several, moved alone",
+        "one axis of several, moved alone; whole turns, of 2 pi rad/token",
         "Right where it is meant; axes= looks at all axes.",
     ),
     "nothing-turns": (
@@ -84,7 +84,7 @@ _NOTES = {
     ),
     "linearly-scaled": (
         "All frequencies are divided by one factor, or multiplied as expected.",
-        "linear scaling (position interpolation); positions in turns, by pi",
+        "linear scaling (position interpolation); positions in turns, by 2 pi",
         "Right where it is meant; expected= says so.",
     ),
     "slowest-pairs-first": (
@@ -175,23 +175,25 @@ _NOTES = {
     "rows-refused": (
         "position_ids of shape (batch, seq_len) are refused.",
         "tables without a batch axis, or with one and none for the heads",
-        "Needed where rows stand at different positions: packed texts, a step after prompts of "
-        "different lengths.",
+        "Needed where rows stand at different positions, as in a step after prompts of different "
+        "lengths.",
     ),
     "contiguous-positions-only": (
         "Positions are counted on from the first of the call.",
         "an offset: start_pos, offset, seqlen_offset",
-        "Enough for one text at a time; packed or padded rows need position_ids.",
+        "Enough where rows count on through all calls, for scores depend on distances; others need "
+        "position_ids.",
     ),
     "rising-positions-only": (
         "Positions that do not rise are refused.",
         "an order that is checked, or searched by halves",
-        "Enough for one text at a time; packed or padded rows need any order.",
+        "Enough where rows count on through all tokens, for scores depend on distances; restarts "
+        "and trees of drafts need any order.",
     ),
     "counts-itself": (
         "It takes no positions and numbers its tokens from 0.",
         "an encoder's rotation, or one for training alone",
-        "Enough for whole texts; decoding and padded rows need positions.",
+        "Enough for whole texts; a step that goes on from a cache needs positions.",
     ),
     "strides-refused": (
         "x is refused in another order of memory.",

@@ -60,7 +60,7 @@ COMPARED = {
     ),
     "q-and-k-frequencies-differ": (
         "q and k turn at different speeds.",
-        "tables of two layers or two lengths, or one rotated twice",
+        "tables of two layers or of two lengths",
         "Rotate both once, by the same table.",
     ),
     "q-and-k-axes-differ": (
@@ -77,7 +77,7 @@ COMPARED = {
     "axes-in-blocks": (
         "Axes have blocks of pairs, and are meant to take turns.",
         "mrope_interleaved not read (Qwen3-VL)",
-        "Let pair i follow axis i % 3, as far as its section reaches.",
+        "Let pair i follow axis i % 3, as far as its section reaches, and the rest axis 0.",
     ),
     "axes-in-turn": (
         "Axes take turns, and are meant to have blocks of pairs.",

@@ -18,7 +18,7 @@ WRONG = {
     ),
     "shape-not-kept": (
         "The result has another shape than x.",
-        "an axis that is moved, merged or broadcast on the way out",
+        "an axis that is moved, merged or added on the way out",
         "Return x's own shape.",
     ),
     "not-finite": (
@@ -195,7 +195,7 @@ WRONG = {
         "Use the exponent 2i/d with i from 0.",
     ),
     "inverted-ramp": (
-        "YaRN's blend is upside down: fast pairs are slowed, slow ones left.",
+        "The blend of YaRN or Llama 3 is upside down: fast pairs are slowed, slow ones left.",
         "ramp where 1 - ramp is meant, or beta_fast and beta_slow exchanged",
         "Keep what turns often within the training length; divide the rest.",
     ),
@@ -206,8 +206,8 @@ WRONG = {
     ),
     "frequencies-in-float16": (
         "Frequencies are rounded to 11 significant bits, and those below 6e-5 to fewer.",
-        "model.half() takes inv_freq along",
-        "Keep inv_freq in float32, or compute it anew after the cast.",
+        "model.half() takes inv_freq along; or a product in TF32, where none is below 6e-5",
+        "Keep inv_freq in float32, or compute it anew after the cast; multiply elementwise.",
     ),
     "frequencies-in-tf32": (
         "Frequencies are rounded to 11 significant bits.",
@@ -223,7 +223,7 @@ WRONG = {
     "positions-restart": (
         "Positions are counted from the first of each call.",
         "position_ids - position_ids[0], or an offset that is dropped",
-        "Hand the offset on.",
+        "Take position_ids as they come; hand an offset on.",
     ),
     "off-by-one": (
         "Every position is shifted by one.",
@@ -282,7 +282,7 @@ WRONG = {
     ),
     "angles-drift": (
         "From some position on angles are not the position times the frequency.",
-        "angles summed step by step, or a table that goes on with other frequencies",
+        "angles summed in low precision, or a table that goes on with other frequencies",
         "Compute each angle from its position, with the frequencies in use.",
     ),
     "frequencies-change-midway": (
@@ -384,7 +384,7 @@ WRONG = {
     "frequencies-stay-grown": (
         "A short call after a long one is turned otherwise than before it.",
         "dynamic NTK whose base is scaled up and not back",
-        "Compute frequencies from position_ids.max() + 1 of each call, or take one length for all.",
+        "Take one length for all calls; or position_ids.max() + 1, and turn cached keys anew.",
     ),
     "single-positions-wrong": (
         "Single positions are turned otherwise than their neighbors.",

@@ -158,6 +158,9 @@ def gradient(m: Measured) -> Finding | None:
                 m.crowd[GRADIENT] = gap(found, backward) / float(backward.abs().max()), found
             continue
         if name == _DENSE:
+            trained = through(m.probe, _in_training)(x, ids)
+            if m.differs(trained, x, ids).any():
+                return _training_forward(gap(trained, m.applied(x, ids)))
             forward = torch.einsum("bitr,bhti->bhtr", turned, upstream.double())
             return _not_turned_back(gap(found, backward), gap(found, forward) < allowed)
         errors[name] = gap(found, backward)
@@ -274,6 +277,26 @@ def gradient_of(rotate: Rotate, upstream: Tensor, arrange: Callable[[Tensor], Te
         return grad
 
     return call
+
+
+def _in_training(rotate: Rotate) -> Rotate:
+    """Make the rotation of an x whose gradient is asked for."""
+
+    def call(x: Tensor, position_ids: Tensor) -> Tensor:
+        with torch.enable_grad():
+            return rotate(x.detach().clone().requires_grad_() * 1, position_ids).detach()
+
+    return call
+
+
+def _training_forward(error: float) -> Finding:
+    return wrong(
+        "training-forward-differs",
+        "Where a gradient is asked for, vectors are rotated otherwise than where none is, and the "
+        "gradient is that of another rotation.",
+        "a path for training with frequencies, tables or positions of its own",
+        largest_difference=error,
+    )
 
 
 def no_gradient(m: Measured) -> Finding | None:

@@ -170,6 +170,15 @@ def broken_call(probe: Probe) -> Finding | None:
             "each entry as the layout asks (neighbors for interleaved, tiled for half); or half of "
             "x, x1 * cos for x * cos",
         )
+    if f"got (1, 5, 3, {d})" in str(first):
+        return Finding(
+            "shape-not-kept",
+            "wrong",
+            "Of x (batch, num_heads, seq_len, head_dim) the result is (batch, seq_len, num_heads, "
+            "head_dim): heads and tokens come back exchanged.",
+            {},
+            "a transpose(1, 2) on the way out that belongs to what comes after",
+        )
     try:
         square = probe(x[:, :1, :1].expand(1, 6, 6, d), range(6))
     except CallError:

@@ -102,7 +102,7 @@ def test_transformers_arrives_at_the_same(vectors):
     assert len(report.of("float32 angles")) > len(vectors["cases"]) / 2
 
 
-# Whose config no model type of transformers computes; the page names them.
+# Whose config names no model type of transformers that computes it; the page names them.
 NOBODYS = {
     *("axial-half", "axial-interleaved"),
     *("ntk-alpha-half-partial", "ntk-alpha-interleaved", "ntk-alpha-interleaved-partial"),

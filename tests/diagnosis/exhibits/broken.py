@@ -22,6 +22,11 @@ def _():
     return {"rotate": lambda x, ids: plain(x, ids).transpose(1, 2).flatten(2)}
 
 
+@exhibit("heads and tokens exchanged on the way out", "shape-not-kept")
+def _():
+    return {"rotate": lambda x, ids: plain(x, ids).transpose(1, 2)}
+
+
 @exhibit("memory that nobody has written", "not-finite")
 def _():
     return {"rotate": lambda x, ids: torch.full_like(x, torch.nan)}

@@ -408,6 +408,14 @@ def _():
     return {"rotate": rotate}
 
 
+@exhibit("training at half the speed", "training-forward-differs", layout="half")
+def _():
+    def rotate(x, ids):
+        return plain(x, ids, inv_freq(x.shape[-1]) / 2) if x.requires_grad else plain(x, ids)
+
+    return {"rotate": rotate}
+
+
 @exhibit("dimensions beyond 64 come out as zeros", "wrong-at-other-widths", layout="half")
 def _():
     def rotate(x, ids):
