@@ -36,11 +36,24 @@
 
   const squashed = (name) => name.toLowerCase().replace(/[^a-z0-9]/g, "");
 
+  // What a class is called behind the name of its model: LlamaForCausalLM.
+  const CLASS =
+    /(?<=\w)(?:for(?:causallm|conditionalgeneration|maskedlm|(?:sequence|token)classification)|lmheadmodel)\b/g;
+
+  /** Of a model's file, the model_type that stands outermost in it; else all that is typed. */
+  function typeIn(typed) {
+    const depth = ({ index }) =>
+      typed.slice(0, index).replace(/[^{]/g, "").length - typed.slice(0, index).replace(/[^}]/g, "").length;
+    const told = [...typed.matchAll(/"model_type"\s*:\s*"([^"]+)"/g)].sort((one, other) => depth(one) - depth(other));
+    return told.length ? told[0][1] : typed;
+  }
+
   /** The words that are typed: a number without separators, "64 of 128" and "does not rotate" are one. */
   function wordsOf(typed) {
     const words = typed
       .toLowerCase()
       .replace(/\S*\//, "") // who published it
+      .replace(CLASS, "")
       .replace(/[=:?!"“”]/g, " ")
       .replace(STILL, " none ")
       .replace(TURNS, " @turns ")
@@ -72,14 +85,16 @@
     return one.types.some((type) => apart.test(type.toLowerCase()) || squashed(type).startsWith(squashed(name)));
   }
 
-  Object.assign(document.currentScript, { typed: { FOLLOWS, OF_ANOTHER, squashed, wordsOf, numberOf, isCalled } });
+  Object.assign(document.currentScript, {
+    typed: { FOLLOWS, OF_ANOTHER, squashed, typeIn, wordsOf, numberOf, isCalled },
+  });
 })();
 
 // Which rows have these words.
 (() => {
   "use strict";
 
-  const { FOLLOWS, OF_ANOTHER, squashed, wordsOf, numberOf, isCalled } = document.currentScript.typed;
+  const { FOLLOWS, OF_ANOTHER, squashed, typeIn, wordsOf, numberOf, isCalled } = document.currentScript.typed;
 
   function factsOf(row) {
     const sentence = row.closest("dd")?.previousElementSibling;
@@ -194,7 +209,7 @@
 
   /** The parts that are named among the words, the longest first, and what is typed beside them. */
   function partsIn(typed) {
-    const words = typed.split(/\s+/).filter(Boolean);
+    const words = typeIn(typed).split(/\s+/).filter(Boolean);
     const named = new Set();
     for (let length = Math.min(longest, words.length); length > 0; length--) {
       for (let at = 0; at + length <= words.length; at++) {

@@ -8,12 +8,13 @@
     rows: (count, of) => (count === of ? `${of} codes` : `${count} of ${of} codes`),
     wrong: "wrong",
     note: "a note: right, and unusual",
+    way: "Point at one for its code, press to go there",
     clear: "Clear the filter",
     museum: "Find it by what you see",
     nothing: (typed) => `Nothing here says “${typed}”. Try clockwise, bfloat16, off by one, cache or rows.`,
   };
   const FITS = 22; // letters
-  const EMPTY = new Set(["wrong", "bug", "error", "a", "an", "the", "is"]); // they tell no code from another
+  const EMPTY = new Set(["bug", "error", "a", "an", "the", "is"]); // they tell no code from another
   const page = document.querySelector("article section#codes-of-the-diagnosis");
   const plain = (text) =>
     text
@@ -28,10 +29,16 @@
     return made;
   }
 
+  /** What stands over a row tells of it as well: its heading, and whether it is wrong or a note. */
+  const over = (row) => [
+    row.closest("section").querySelector("h2").firstChild,
+    row.closest("table").tHead.rows[0].cells[0],
+  ];
+
   const rows = [...page.querySelectorAll("tbody tr")].map((row) => ({
     row,
     code: plain(row.querySelector("code").textContent),
-    text: plain(row.textContent),
+    text: plain([row, ...over(row)].map((part) => part.textContent).join(" ")),
     square: node("i", { "data-code": row.querySelector("code").textContent }),
   }));
   // What fits the narrowest column stays in one piece: a formula does not break at its operators.
@@ -56,7 +63,7 @@
     });
   }
   const key = node("p", { class: "rope-key", "aria-hidden": "true" });
-  key.append(node("i", {}), WORDS.wrong, node("i", {}), WORDS.note);
+  key.append(node("i", {}), WORDS.wrong, node("i", {}), WORDS.note, node("span", {}, WORDS.way));
   const input = node("input", { type: "search", placeholder: WORDS.codes, "aria-label": WORDS.codes });
   const said = node("p", { role: "status", class: "rope-found" });
   // Where no code has it: back to all of them, or to the bugs by their symptoms.

@@ -4,6 +4,7 @@ import { disc, label, path, vector } from "../kit/layer.js";
 // From how many pixels on two tips are seen apart.
 const TOLD_APART = 6;
 const STEPS = [1, 2, 5];
+const SMALLEST = 16; // px: in a smaller lens nothing can be told apart either
 
 // How many times enlarged tips that are `gap` pixels apart are told apart: 2, 5, 10, 20 and so on; null
 // where they are without, or stand at one place.
@@ -28,7 +29,7 @@ function towards([x, y], [ux, uy], r) {
 }
 
 // Where a lens says how many times: at its side if it stands above or below the dial's middle, else on
-// the side of that. In a small dial there is no room for it.
+// the side of that.
 function beside([x, y], [x0, y0], r) {
   if (Math.abs(y - y0) > 1.2 * Math.abs(x - x0)) return [x + (x > x0 ? -r - 14 : r + 14), y + 4];
   return [x, y + (y > y0 ? -r - 3 : r + 11)];
@@ -37,7 +38,7 @@ function beside([x, y], [x0, y0], r) {
 // Shapes for a dial around `origin`: x, what should be there and what is, all as seen from there.
 export function lens(origin, radius, [before, should, tip]) {
   const gap = [tip[0] - should[0], tip[1] - should[1]];
-  const times = enlarged(Math.hypot(...gap));
+  const times = 0.36 * radius < SMALLEST ? null : enlarged(Math.hypot(...gap));
   const angle = emptiest([before, tip]);
   const r = times ? 0.36 * radius : 0;
   const middle = [origin[0] + 0.58 * radius * Math.cos(angle), origin[1] + 0.58 * radius * Math.sin(angle)];
@@ -51,6 +52,6 @@ export function lens(origin, radius, [before, should, tip]) {
     disc("rope-lens", middle, r),
     path("rope-vector-right rope-lens-right", times ? `M${from[0]} ${from[1]}L${to[0]} ${to[1]}` : ""),
     vector("rope-vector-yours", times ? start : middle, times ? end : middle),
-    label("rope-times", ...beside(middle, origin, r), r > 16 ? `×${times}` : "", "middle"),
+    label("rope-times", ...beside(middle, origin, r), times ? `×${times}` : "", "middle"),
   ];
 }

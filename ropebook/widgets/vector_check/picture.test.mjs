@@ -78,15 +78,20 @@ test("angles and lengths are reported, and those of no numbers are not", () => {
   assert.ok(Math.abs(numbers("wanted", false)[1] - 0.5) < 1e-9);
 });
 
-test("what is off by too little to be seen is enlarged, and nothing else", () => {
-  const sizes = (...given) =>
-    drawn(...given).all.flatMap(({ attributes: { class: name, r } }) => (name === "rope-lens" ? [Number(r)] : []));
+test("what is off by too little to be seen is enlarged where there is room, and nothing else", () => {
+  const sizes = (y, readable = true, width = 600) =>
+    drawn(y, readable, width).all.flatMap(({ attributes: { class: name, r } }) =>
+      name === "rope-lens" ? [Number(r)] : [],
+    );
+  const late = rightAt(X, 3, 1e4, "half");
   assert.deepEqual(
-    sizes(rightAt(X, 3, 1e4, "half")).map((r) => r > 0),
+    sizes(late).map((r) => r > 15),
     [false, false, true, true],
   );
-  assert.deepEqual(sizes(rightAt(X, 5, 1e4, "half")), Array(4).fill(0));
-  assert.deepEqual(sizes(rightAt(X, 3, 1e4, "half"), false), Array(4).fill(0));
+  const none = Array(4).fill(0);
+  assert.deepEqual(sizes(rightAt(X, 5, 1e4, "half")), none);
+  assert.deepEqual(sizes(late, false), none);
+  assert.deepEqual(sizes(late, true, 320), none);
 });
 
 test("a length that is not kept is told beside the one that should be", () => {
