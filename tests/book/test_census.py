@@ -15,6 +15,7 @@ from ropebook.census.__main__ import main
 from ropebook.census.page import COLUMNS, PARTS, breakable, dimensions, row
 from ropebook.census.picture import BARS, picture, said_of
 from ropebook.census.survey import RUNS_WITH
+from ropelib import RopeConfig, inv_freq
 from ropelib.config.model_types import NEEDS
 
 CENSUS = survey.recorded()
@@ -76,17 +77,24 @@ def test_a_row_says_what_was_read():
     assert breakable("a<b → c_d") == "<code>a&lt;b</code> → <code>c_<wbr>d</code>"
 
 
+def bases(kinds):
+    """The bases of the kinds of layers that a type has; of all kinds, where it has none."""
+    return {one["base"] for one in kinds if one["layers"] != 0} or {one["base"] for one in kinds}
+
+
+SLOWER = {"linear", "dynamic", "yarn", "longrope", "llama3"}
+
 # What the bars count, counted in another way.
 COUNTED = {
     "half": lambda kinds: {one["layout"] for one in kinds} == {"half"},
     "interleaved": lambda kinds: {one["layout"] for one in kinds} == {"interleaved"},
     "whole-head": lambda kinds: all(dimensions(one).startswith("all ") for one in kinds),
     "part-of-the-head": lambda kinds: any(" of " in dimensions(one) for one in kinds),
-    "plain-base": lambda kinds: [one["base"] for one in kinds] == [10_000] * len(kinds),
-    "two-bases": lambda kinds: len({one["base"] == 10_000 for one in kinds}) == 2,
-    "another-base": lambda kinds: not any(one["base"] == 10_000 for one in kinds),
-    "never-scaled": lambda kinds: not any(one["scaling"] for one in kinds),
-    "scaled": lambda kinds: any(one["scaling"] for one in kinds),
+    "plain-base": lambda kinds: bases(kinds) == {10_000},
+    "two-bases": lambda kinds: 10_000 in bases(kinds) and len(bases(kinds)) == 2,
+    "another-base": lambda kinds: 10_000 not in bases(kinds),
+    "never-scaled": lambda kinds: SLOWER.isdisjoint(one["scaling"] for one in kinds),
+    "scaled": lambda kinds: not SLOWER.isdisjoint(one["scaling"] for one in kinds),
     "every-layer": lambda kinds: (
         all(one["layers"] for one in kinds[:1])
         and sum(one["layers"] for one in kinds) == kinds[0]["num_layers"]
@@ -155,6 +163,21 @@ def test_a_latent_head_counts_the_dimensions_beside_those_that_turn():
             assert {one["head_dim"] for one in kinds} == {beside + config["qk_rope_head_dim"]}
             assert "part-of-the-head" in said_of(kinds)
     assert said("deepseek_v3") == [["deepseek_v3", "interleaved", "64 of 192, latent attention"]]
+
+
+def test_proportional_slows_nothing_by_any_default():
+    proportional = {
+        name: kind["kind"]
+        for name, kinds in CENSUS["rotating"].items()
+        for kind in kinds
+        if kind["scaling"] == "proportional"
+    }
+    assert len(proportional) == 4
+    for name, kind in proportional.items():
+        rope = RopeConfig.from_hf(CONFIG_MAPPING[name]().to_dict(), kind)
+        turning = rope.inv_freq()[rope.inv_freq() != 0]
+        plain = inv_freq(rope.head_dim, rope.base)[: len(turning)]
+        torch.testing.assert_close(turning, plain, rtol=1e-12, atol=0)
 
 
 def test_a_row_says_in_which_part_of_each_bar_it_is():

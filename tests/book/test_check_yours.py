@@ -288,7 +288,7 @@ def test_a_report_is_null_only_where_there_is_no_code(body, code, folder, capsys
     """Of what cannot be measured; `absent` above and a crash have no code and no report either."""
     (told,) = re.findall(r"^\| `report` \| (.*) \|$", PAGE, re.MULTILINE)
     assert "its one finding has" in told and told.endswith(
-        "null only where [there is no code](#what-it-answers) either"
+        "null only where [there is no code](#what-could-not-be-checked) either"
     )
     (folder / "rope.py").write_text(f"def rotate(x, position_ids):\n    {body}\n")
     status, said = run("diagnose rope.py:rotate --timeout 2 --json", capsys)
