@@ -14,7 +14,7 @@ HALL = Hall(
     aside="With a cache only, all at once? Then it is what grows or switches: [a switch in the "
     "middle of a text], [a base that grows, keys that stay]. Gibberish after some 20 tokens "
     "already, or worse and worse with distance? Wrong partners show so too: [weights in another "
-    "order], [the whole head for its part].",
+    "order], [the whole head for its part]. So does a base that was not read: [a base that moved].",
 )
 SCALED = {
     "llama3": {
@@ -146,6 +146,8 @@ def matmul_in_tf32(x, position_ids):
     also=("EleutherAI/gpt-neox/issues/1003", "huggingface/transformers/pull/29285"),
     code="angles-in-bfloat16",
     mend=("torch.bfloat16", "torch.float32"),
+    differs="Positions are whole up to 256. Frequencies and angles are rounded from the start: by "
+    "position 58 these are off by 0.1 radians.",
 )
 def built_in_the_models_dtype(x, position_ids):
     """Of whole numbers eight bits keep every second from 256 to 512."""

@@ -153,8 +153,8 @@ def diagnose(
         bug. One that cannot be measured has a report of one finding, which says so in a sentence:
         it raises, or would end the program (`call-raises`), takes longer than `timeout`
         (`call-hangs`), returns a tensor of another shape, on another device or without finite
-        numbers. One that does so for some inputs alone, far positions, rows, bfloat16, has a note,
-        as has one that returns another dtype or changes its input.
+        numbers. One that raises or returns another shape for some inputs alone, far positions,
+        rows, bfloat16, has a note, as has one that returns another dtype or changes x.
 
     Raises:
         TypeError: if `rotate` or `decode` is not callable, cannot be called with `(x,
@@ -243,6 +243,7 @@ def diagnose(
                 )
             expected = None
         expectation = Expectation.of(expected, inv_freq, attention_factor, layout, other, axes)
+        expectation = expectation.beside_the_tables_of(probes[0].rotate)
         if decode is not None:
             head_dim = probes[0].head_dim
             *of_q, decode = measurable(as_a_step(decode), "decode")

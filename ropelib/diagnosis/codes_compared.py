@@ -97,7 +97,7 @@ COMPARED = {
     "pairs-not-as-expected": (
         "As many pairs turn as expected, and other dimensions are partners.",
         "p-RoPE paired within the part that turns, or the reverse; a head cut at its other end",
-        "Pad inv_freq with zeros to half a head (p-RoPE), or slice a partial head from its start.",
+        "Pad inv_freq with zeros to half a head (p-RoPE), or cut a partial head at the end meant.",
     ),
     "direction-not-as-expected": (
         "Pairs turn the other way.",

@@ -5,7 +5,7 @@ import math
 import os
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -101,6 +101,16 @@ class Expectation:
         about = {"direction": direction, "config": config, "other": other}
         about["axis_of_pairs"] = of_pairs
         return cls(**values, **about, at_length=at_length, axes_not_asked=unasked)
+
+    def beside_the_tables_of(self, rotate: object) -> "Expectation":
+        """Expect of code that is handed tables made here no frequencies and no factor but these."""
+        tables = getattr(rotate, "meant", None)
+        of_other = self.other and getattr(self.other.probe.rotate, "meant", None)
+        if not getattr(tables, "made_here", False) or getattr(of_other, "made_here", False):
+            return self
+        its_own = {"config": None, "other": None, "at_length": None, "axes_not_asked": None}
+        speeds, factor = _frequencies(tables.inv_freq), tables.attention_factor
+        return replace(self, inv_freq=speeds, attention_factor=factor, **its_own)
 
     def excuses(self, finding: Finding, m: Measured) -> bool:
         """Say whether what is merely suspect is what was expected."""

@@ -278,6 +278,8 @@ def as_its_form_asks(report: Report, rotate: Rotate, guessed: bool = False) -> R
     if guessed:
         findings = [*map(_as_guessed, report.findings), *_unlike_its_form(report, rotate)]
         report = replace(report, findings=tuple(findings))
+    if report.profile and getattr(getattr(rotate, "meant", None), "made_here", False):
+        report = replace(report, profile=f"{report.profile}: of tables that were made for it")
     if (theta := getattr(rotate, "theta", None)) is not None:
         report = _by_the_theta_of_the_check(report, theta)
     holds = getattr(rotate, "holds", None)
@@ -373,13 +375,19 @@ def _by_input_pos(rotate: Callable) -> Rotate:
 
 
 def _positions_before(rotate: Callable) -> tuple[Rotate, ...]:
-    """Call as vLLM does, `(positions, query, key)`, or with x alone; flat, if that is right."""
+    """Call as vLLM does, `(positions, query, key)`, or with x alone; flat, if that is right.
+
+    What is flat may be turned where it lies, and nothing come back.
+    """
 
     def flat(*given: Tensor) -> object:
         *tensors, ids = given
         batch, _, tokens, width = tensors[0].shape
         ids = _of_rows(ids, batch).flatten(-2)
-        turned = rotate(ids, *(x.transpose(1, 2).flatten(2).flatten(0, 1) for x in tensors))
+        given = [x.transpose(1, 2).flatten(2).flatten(0, 1).clone() for x in tensors]
+        turned = rotate(ids, *given)
+        if turned is None:  # as vLLM's own operator, which writes into q and k
+            turned = given if len(given) > 1 else given[0]
 
         def back(x: Tensor) -> Tensor:
             return x.reshape(batch, tokens, -1, width).transpose(1, 2)

@@ -51,7 +51,7 @@ def _findings() -> list[Finding]:
             "",
             cause="an argument of another kind or shape than it is written for; adapters make one "
             "form of another; a number of heads or tokens that is written into it, or a table of "
-            "fewer than 12 positions, or as long as the call",
+            "fewer than 12 positions, or as long as the call; or nothing is returned",
         ),
         Finding(
             "call-hangs",

@@ -36,6 +36,7 @@ class Meant:
     layout: str | None = None
     attention_factor: float = 1.0
     either_direction: bool = False
+    made_here: bool = False  # its tables: then frequencies and factor are none of the rotation's
 
 
 def takes_cos_sin(rotate: Callable) -> bool:
@@ -125,7 +126,7 @@ def from_operator(
     layout = "interleaved" if interleaved else "half" if options else None
     for rotate in rotations:
         rotate.head_dim = head_dim
-        rotate.meant = Meant(speeds, layout, either_direction=not options)
+        rotate.meant = Meant(speeds, layout, either_direction=not options, made_here=True)
     return rotations if both else rotate
 
 
@@ -249,7 +250,7 @@ def from_freqs_cis(apply: Callable, head_dim: int = 64) -> tuple[Rotate, ...]:
     else:
         rotations = (the_right_one([Way(row_by_row(way.call), way.words) for way in ways]),)
     for rotate in rotations:
-        rotate.head_dim, rotate.meant = head_dim, Meant(speeds)
+        rotate.head_dim, rotate.meant = head_dim, Meant(speeds, made_here=True)
         if "sincos" not in names_of(apply):  # which is not Meta's name
             rotate.usual_layout = "interleaved"
     return rotations

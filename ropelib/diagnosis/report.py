@@ -38,7 +38,7 @@ class Finding:
 
     @property
     def fix(self) -> str:
-        """What mends a bug of this code, as `codes.CODES` has it; "" of a note: it may be meant."""
+        """What mends a bug of this code, as `codes.CODES` has it; "" of what may be meant."""
         code = CODES.get(self.code)
         return code.fix if code and self.severity == "wrong" else ""
 

@@ -67,7 +67,7 @@ def test_the_page_says_to_how_many_bugs_the_test_that_sees_is_blind():
         except ValueError as error:
             assert "96" in str(error) and name == "sines from the next power of two"
     prose = (ROOT / "book/practice/bugs.ipynb").read_text("utf-8")
-    assert f"of the bugs above with one axis {len(blind_to)} pass it" in prose
+    assert f"with one axis and heads of 64, {len(blind_to)} pass it" in prose
     assert not {hall for hall, _ in blind_to} & {"first-token"}
 
 

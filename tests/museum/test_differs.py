@@ -111,6 +111,15 @@ def test_a_factor_that_is_wrong_at_all_positions():
     assert float(stretch[0]) > 1.1
 
 
+def test_tables_in_bfloat16_are_off_before_their_positions_are():
+    says("tables made in bfloat16", "up to 256", "position 58", "0.1 radians")
+    rounded = torch.arange(512).bfloat16()
+    assert rounded[:257].double().equal(torch.arange(257).double()) and int(rounded[257]) != 257
+    angles = (rounded[:, None] * SPEEDS.bfloat16()).double()
+    off = (angles - torch.arange(512)[:, None] * SPEEDS).abs().amax(-1)
+    assert off[:58].max() < 0.1 < off[58]
+
+
 def test_the_base_taken_for_the_factor_of_yarn():
     """The largest difference of the thread is that of a factor of 4, whose mscale is lost."""
     exhibit = says("a table that grows differently", "lost YaRN's attention factor")
