@@ -214,6 +214,12 @@ NOT_OF_THE_TABLES = {
     "mrope_section": "is about images; text rotates as without it",
 }
 
+# Keys that some engines read and others pass over.
+READ_ELSEWHERE = {
+    "attn_factor": "; vLLM multiplies YaRN's own factor by it, and transformers does not read it: "
+    "write the product, or that factor alone, as 'attention_factor'",
+}
+
 # What a text leaves to its model type.
 MODEL_TYPES = {
     "interleaved": sorted(model_types.INTERLEAVED),

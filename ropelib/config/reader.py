@@ -15,6 +15,7 @@ from ropelib.config.keys import (
     NOT_OF_THE_TABLES,
     RATIO_OF_LENGTHS,
     READ_BY,
+    READ_ELSEWHERE,
     ROPE_TYPES,
     SHARE,
     SPELLINGS,
@@ -149,7 +150,10 @@ class Reader:
                 )
             else:
                 known = listed(sorted(rules))
-                raise ValueError(f"{key} is unknown; rope_type {rope_type!r} reads {known}")
+                elsewhere = READ_ELSEWHERE.get(name, "")
+                raise ValueError(
+                    f"{key} is unknown; rope_type {rope_type!r} reads {known}{elsewhere}"
+                )
         rules = rules | {_ORIGINAL: "count"}
         return {
             name: value if value is None else checked(f"{where}[{name!r}]", value, rules[name])

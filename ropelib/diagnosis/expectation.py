@@ -103,11 +103,14 @@ class Expectation:
         return cls(**values, **about, at_length=at_length, axes_not_asked=unasked)
 
     def beside_the_tables_of(self, rotate: object) -> "Expectation":
-        """Expect of code that is handed tables made here no frequencies and no factor but these."""
+        """Expect no frequencies and no factor that one of both alone has from tables made here."""
         tables = getattr(rotate, "meant", None)
         of_other = self.other and getattr(self.other.probe.rotate, "meant", None)
-        if not getattr(tables, "made_here", False) or getattr(of_other, "made_here", False):
+        made, others_are = (getattr(each, "made_here", False) for each in (tables, of_other))
+        if made == others_are:
             return self
+        if others_are:
+            return replace(self, inv_freq=None, attention_factor=None, other=None, at_length=None)
         its_own = {"config": None, "other": None, "at_length": None, "axes_not_asked": None}
         speeds, factor = _frequencies(tables.inv_freq), tables.attention_factor
         return replace(self, inv_freq=speeds, attention_factor=factor, **its_own)

@@ -26,6 +26,13 @@ def test_unknown_keys_of_the_rope_part_are_refused():
         RopeConfig.from_hf(llama(rope_type="default", factor=8.0))
 
 
+def test_a_key_that_another_engine_reads_is_told_with_what_to_write():
+    rope = {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 32_768}
+    config = {"model_type": "qwen3", "head_dim": 128, "rope_theta": 1e6}
+    with pytest.raises(ValueError, match=r"'attn_factor'\] is unknown; .*; vLLM multiplies"):
+        RopeConfig.from_hf(config | {"rope_scaling": rope | {"attn_factor": 0.878}})
+
+
 def test_keys_without_effect_are_a_warning():
     with pytest.warns(UserWarning, match=r"\['beta_fast'\] has no effect with rope_type 'linear'"):
         RopeConfig.from_hf(llama(rope_type="linear", factor=2.0, beta_fast=32))

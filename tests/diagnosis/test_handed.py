@@ -49,6 +49,13 @@ def test_its_pairs_are_compared_all_the_same():
     assert diagnose(meta_form, expected=meta_form, max_position=512).ok
 
 
+@pytest.mark.parametrize("form", FORMS)
+def test_what_is_expected_may_be_handed_its_tables_as_well(form):
+    assert diagnose(with_speeds_of(5e5), expected=form, head_dim=128, max_position=512).ok
+    crossed = diagnose(with_speeds_of(5e5), expected=meta_form, head_dim=128, max_position=512)
+    assert crossed.codes[0] == "layout-not-as-expected"
+
+
 def test_whose_frequencies_they_are_is_said_and_only_there():
     said = "of tables that were made for it"
     assert said in diagnose(meta_form, max_position=512).profile
