@@ -216,7 +216,7 @@ NOT_OF_THE_TABLES = {
 
 # Keys that some engines read and others pass over.
 READ_ELSEWHERE = {
-    "attn_factor": "; vLLM multiplies YaRN's own factor by it, and transformers does not read it: "
+    "attn_factor": "vLLM multiplies YaRN's own factor by it, and transformers does not read it: "
     "write the product, or that factor alone, as 'attention_factor'",
 }
 

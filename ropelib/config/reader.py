@@ -150,7 +150,7 @@ class Reader:
                 )
             else:
                 known = listed(sorted(rules))
-                elsewhere = READ_ELSEWHERE.get(name, "")
+                elsewhere = f"; {READ_ELSEWHERE[name]}" if name in READ_ELSEWHERE else ""
                 raise ValueError(
                     f"{key} is unknown; rope_type {rope_type!r} reads {known}{elsewhere}"
                 )

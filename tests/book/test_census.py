@@ -165,6 +165,7 @@ def test_a_latent_head_counts_the_dimensions_beside_those_that_turn():
     assert said("deepseek_v3") == [["deepseek_v3", "interleaved", "64 of 192, latent attention"]]
 
 
+@pytest.mark.skipif(not INSTALLED, reason="the census is that of another transformers")
 def test_proportional_slows_nothing_by_any_default():
     proportional = {
         name: kind["kind"]
