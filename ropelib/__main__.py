@@ -7,6 +7,7 @@ import importlib.util
 import json
 import os
 import sys
+import warnings
 from collections.abc import Callable, Sequence
 from operator import attrgetter
 from pathlib import Path
@@ -53,12 +54,26 @@ def alone() -> int:
     from ropelib.diagnosis import apart
 
     options = _parser().parse_args()
+    _show_as_notes(warnings.showwarning)
     if options.command != "diagnose":
         return main()
     if apart.begin(keep_output=options.json):
         return apart.hand_in(main())
     status, how = apart.again()
     return _could_not_run(options, how) if status is None else status
+
+
+def _show_as_notes(others: Callable) -> None:
+    """Say what this package warns of without the line of code; `others` shows what others do."""
+    home = Path(__file__).parent
+
+    def show(message: Warning | str, category: type, filename: str, *where: object) -> None:
+        if Path(filename).is_relative_to(home):
+            _say(f"note: {escaped(str(message))}", sys.stderr)
+        else:
+            others(message, category, filename, *where)
+
+    warnings.showwarning = show
 
 
 def _parser() -> argparse.ArgumentParser:

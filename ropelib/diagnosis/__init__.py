@@ -28,7 +28,7 @@ from ropelib.diagnosis.filled import filled_in_its_dtype, uncalled
 from ropelib.diagnosis.fit import Fit
 from ropelib.diagnosis.forms import adapted, as_a_step, as_its_form_asks, from_course, from_offset
 from ropelib.diagnosis.guards import LONGEST, Exit, Unmeasured, finding_of
-from ropelib.diagnosis.handed import from_freqs_cis, from_operator
+from ropelib.diagnosis.handed import from_freqs_cis, from_operator, refuse_beside_made_tables
 from ropelib.diagnosis.heads import called_seq_first, head_by_head
 from ropelib.diagnosis.in_company import turns_otherwise_when_short
 from ropelib.diagnosis.inputs import unnamed
@@ -57,14 +57,8 @@ from ropelib.diagnosis.threads import one_thread
 
 __all__ = ["diagnose"]  # first on its page
 __all__ += ["Finding", "Report", "from_counting", "from_course", "from_freqs_cis"]
-__all__ += [
-    "from_module",
-    "from_offset",
-    "from_operator",
-    "from_tables",
-    "from_transformers",
-    "seq_first",
-]
+__all__ += ["from_module", "from_offset", "from_operator", "from_tables"]
+__all__ += ["from_transformers", "seq_first"]
 
 # What is wrong with rows or heads shows in other probes as well, which have them too.
 FEIGNED = (
@@ -219,6 +213,8 @@ def diagnose(
         if head_dim is None and (head_dim := width_meant(expected, probes[0])):
             probes = measurable(rotate, "rotate")
         guessed = all(said is None for said in (expected, inv_freq, attention_factor, layout))
+        said = {"inv_freq": inv_freq, "attention_factor": attention_factor}
+        refuse_beside_made_tables(probes[0].rotate, None, **said)
         if expected is None:
             expected = getattr(probes[0].rotate, "meant", None)
         other = None
@@ -229,8 +225,8 @@ def diagnose(
                 q, *k = adapted(rotate, head_dim, max_position)
                 meant = adapted(expected, head_dim, max_position)[0]
                 step = decode and adapted(as_a_step(decode), head_dim, max_position)[-1]
-                said = {"inv_freq": inv_freq, "attention_factor": attention_factor, "axes": axes}
-                said |= {"layout": layout, "max_position": max_position, "timeout": timeout}
+                said |= {"axes": axes, "layout": layout}
+                said |= {"max_position": max_position, "timeout": timeout}
                 return head_by_head(
                     lambda one: diagnose(
                         (one(q), *map(one, k)) if k else one(q),
@@ -247,6 +243,7 @@ def diagnose(
         if decode is not None:
             head_dim = probes[0].head_dim
             *of_q, decode = measurable(as_a_step(decode), "decode")
+            refuse_beside_made_tables(probes[0].rotate, decode.rotate)
             decode.name, decode.of_q = "decode", of_q[0] if of_q else None
         report = _examine(probes, decode, max_position, expectation)
         if "not-deterministic" in report.codes:

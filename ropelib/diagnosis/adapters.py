@@ -11,6 +11,8 @@ from ropelib.diagnosis.tensors import random
 
 _MOST_NUMBERS = 2**22  # of a call that is made longer than it need be: larger ones are slow
 BOTH = (("q", "k"), ("query", "key"), ("xq", "xk"), ("queries", "keys"))
+POSITIONS = ("position_ids", "positions", "input_positions", "pos_ids", "cache_position", "pos")
+POSITIONS += ("position",)
 SEQ_FIRST = "of_sequence_first"  # how what an adapter has made is made anew of the other order
 
 

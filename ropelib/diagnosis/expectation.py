@@ -14,12 +14,7 @@ from ropelib import checks
 from ropelib.checks import shown
 from ropelib.config import RopeConfig
 from ropelib.config.gallery import GALLERY, named, slug
-from ropelib.diagnosis.at_length import (
-    Meant,
-    differs_when_long,
-    meant_at,
-    not_reached,
-)
+from ropelib.diagnosis.at_length import Meant, differs_when_long, meant_at, not_reached
 from ropelib.diagnosis.axes_meant import axes_not_asked, axes_not_compared, expected_axes
 from ropelib.diagnosis.causes import inverted_blend, last_pair_still
 from ropelib.diagnosis.dynamic_meant import grown_when_short
@@ -380,6 +375,8 @@ def width_meant(expected: object, probe: Probe) -> int | None:
         with warnings.catch_warnings(action="ignore"):  # it is read again, and then they are heard
             widths = (_described(expected).head_dim, probe.head_dim)
         own = getattr(probe.rotate, "head_dim", None) == probe.head_dim
+        if hasattr(probe.rotate, "of_width"):  # its tables are made here, and can be as wide
+            return widths[0]
         for width in widths[::-1] if own else widths:
             with contextlib.suppress(TypeError, Unmeasured):
                 with_width(probe, width)(random(1, 3, 5, width), range(5))

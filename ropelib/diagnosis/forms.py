@@ -10,6 +10,7 @@ from torch import Tensor
 
 from ropelib.diagnosis.adapters import (
     BOTH,
+    POSITIONS,
     SEQ_FIRST,
     from_counting,
     from_module,
@@ -21,15 +22,7 @@ from ropelib.diagnosis.adapters import (
     takes_v,
 )
 from ropelib.diagnosis.codes import grouped
-from ropelib.diagnosis.handed import (
-    FOR_BOTH,
-    Meant,
-    from_freqs_cis,
-    from_operator,
-    from_packed,
-    row_by_row,
-    takes_cos_sin,
-)
+from ropelib.diagnosis.handed import Meant, has_tables_made_here, made_with_tables, row_by_row
 from ropelib.diagnosis.models import from_transformers, is_of_transformers
 from ropelib.diagnosis.probes import Rotate, signature_of
 from ropelib.diagnosis.report import Finding, Report, note, wrong
@@ -42,8 +35,6 @@ EXACT = ("output-permuted", "trailing-dimensions", "middle-dimensions")
 EXACT += ("contiguous-positions-only", "rising-positions-only", "table-ends")
 OFFSETS = ("offset", "start_pos", "start_index", "seq_len_offset", "seqlen_offset")
 OFFSETS += ("seqlen_offsets", "past_key_values_length", "past_length", "past_len")
-POSITIONS = ("position_ids", "positions", "input_positions", "pos_ids", "cache_position", "pos")
-POSITIONS += ("position",)
 
 
 def from_offset(rotate: Callable) -> Rotate:
@@ -151,7 +142,8 @@ def adapted(
             return seq_first(adapted(rotate, head_dim, max_position))
         return adapted(seq_first(rotate), head_dim, max_position)
     if isinstance(rotate, (tuple, list)):
-        return tuple(rotate)
+        again = getattr(rotate[0], "of_width", None) if head_dim and rotate else None
+        return again(head_dim) if again else tuple(rotate)
     if is_of_transformers(rotate):
         return from_transformers(rotate)
     if callable(getattr(rotate, "rotate_queries_or_keys", None)):  # rotary-embedding-torch
@@ -170,22 +162,12 @@ def adapted(
         return (_as_rows_of_the_batch(rotate),)
     if "input_pos" in names:  # as torchtune has it
         return (_by_input_pos(rotate),)
-    if _is_one_table(rotate, names):
-        return from_freqs_cis(rotate, width)
-    if takes_cos_sin(rotate):
-        if names[0] == "qkv":
-            return from_packed(rotate, head_dim=width, max_position=max_position)
-        made = from_operator(rotate, head_dim=width, max_position=max_position)
-        return made if isinstance(made, tuple) else (made,)
+    if make := made_with_tables(rotate, max_position):
+        rotations = make(width)
+        if head_dim is None:  # then it can be made as wide as what is expected
+            rotations[0].of_width = make
+        return rotations
     return _by_positions(rotate, names)
-
-
-def _is_one_table(rotate: Callable, names: tuple[str, ...]) -> bool:
-    """Say whether what comes after x, or after q and k, stands for cos and sin."""
-    after = names[2:3] if takes_both(rotate) else names[1:2]
-    if "freqs_cis" in names[1:3]:
-        return True
-    return bool({*after} & {*FOR_BOTH}) and not {*names} & {*POSITIONS}
 
 
 def _by_positions(rotate: Callable, names: tuple[str, ...]) -> tuple[Rotate, ...]:
@@ -278,8 +260,7 @@ def as_its_form_asks(report: Report, rotate: Rotate, guessed: bool = False) -> R
     if guessed:
         findings = [*map(_as_guessed, report.findings), *_unlike_its_form(report, rotate)]
         report = replace(report, findings=tuple(findings))
-    if report.profile and getattr(getattr(rotate, "meant", None), "made_here", False):
-        report = replace(report, profile=f"{report.profile}: of tables that were made for it")
+    report = replace(report, tables_made=has_tables_made_here(rotate))
     if (theta := getattr(rotate, "theta", None)) is not None:
         report = _by_the_theta_of_the_check(report, theta)
     holds = getattr(rotate, "holds", None)

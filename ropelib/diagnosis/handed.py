@@ -3,12 +3,13 @@
 import inspect
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 
 import torch
 from torch import Tensor
 
-from ropelib.diagnosis.adapters import from_module, keep, names_of, takes_both
+from ropelib.diagnosis.adapters import POSITIONS, from_module, keep, names_of, takes_both
 from ropelib.diagnosis.probes import Rotate, signature_of
 from ropelib.diagnosis.tensors import gap, random
 from ropelib.diagnosis.ways import Way, the_right_one
@@ -39,6 +40,42 @@ class Meant:
     made_here: bool = False  # its tables: then frequencies and factor are none of the rotation's
 
 
+def has_tables_made_here(rotate: object) -> bool:
+    """Say whether it is handed tables that no code of its own makes.
+
+    Example:
+        >>> has_tables_made_here(from_operator(lambda x, cos, sin: x))
+        True
+    """
+    return getattr(getattr(rotate, "meant", None), "made_here", False)
+
+
+def refuse_beside_made_tables(rotate: object, decode: object, **said: object) -> None:
+    """Raise ValueError where what is said of frequencies would be passed over.
+
+    Args:
+        rotate: as it was adapted.
+        decode: likewise, or None.
+        said: `inv_freq` and `attention_factor` as they were given, None where they were not.
+
+    Example:
+        >>> refuse_beside_made_tables(lambda x, position_ids: x, None, inv_freq=[1.0])
+    """
+    mend = "give from_tables(apply, module), or a function of (x, position_ids) that makes them"
+    if has_tables_made_here(rotate):
+        for name, value in said.items():
+            if value is not None:
+                raise ValueError(
+                    f"{name} must be left out for code that is handed its cos and sin, which are "
+                    f"made here by base {BASE:g}; to have its own judged, {mend}"
+                )
+    elif has_tables_made_here(decode):
+        raise ValueError(
+            f"decode must not be handed its cos and sin, unless rotate is: they would be made here "
+            f"by base {BASE:g}, and differ from its; {mend}"
+        )
+
+
 def takes_cos_sin(rotate: Callable) -> bool:
     """Say whether it is handed cos and sin after x, or q and k, or after x and positions.
 
@@ -48,6 +85,40 @@ def takes_cos_sin(rotate: Callable) -> bool:
     """
     names = names_of(rotate)[1 + takes_both(rotate) :]
     return (names[1:3] if names[:1] == ("position_ids",) else names[:2]) in _COS_SIN
+
+
+def made_with_tables(
+    rotate: Callable, max_position: int
+) -> Callable[[int], tuple[Rotate, ...]] | None:
+    """Return what makes rotations of a width from code that is handed its tables; None of other.
+
+    Example:
+        >>> made_with_tables(lambda x, position_ids: x, max_position=512) is None
+        True
+        >>> [rotation] = made_with_tables(lambda x, cos, sin: x, max_position=512)(128)
+        >>> rotation.head_dim
+        128
+    """
+    if _takes_one_table(rotate):
+        return partial(from_freqs_cis, rotate)
+    if not takes_cos_sin(rotate):
+        return None
+    form = from_packed if names_of(rotate)[0] == "qkv" else from_operator
+
+    def make(head_dim: int) -> tuple[Rotate, ...]:
+        made = form(rotate, head_dim=head_dim, max_position=max_position)
+        return made if isinstance(made, tuple) else (made,)
+
+    return make
+
+
+def _takes_one_table(rotate: Callable) -> bool:
+    """Say whether what comes after x, or after q and k, stands for cos and sin."""
+    names = names_of(rotate)
+    after = names[2:3] if takes_both(rotate) else names[1:2]
+    if "freqs_cis" in names[1:3]:
+        return True
+    return bool({*after} & {*FOR_BOTH}) and not {*names} & {*POSITIONS}
 
 
 def from_operator(

@@ -73,7 +73,8 @@ class Report:
     float64, rad/token, in the order of the pairs. `factor` is what geometric frequencies are
     divided by. `direction` is +1 for counterclockwise, -1 for clockwise. `axis_of_pairs` is the
     axis that turns each pair, where positions have several. Positions from 0 to `positions` - 1
-    were asked for, `probed` of them with every basis vector. `ok` says that no finding is "wrong".
+    were asked for, `probed` of them with every basis vector. `tables_made` says that cos and sin
+    were made here and handed to it. `ok` says that no finding is "wrong".
 
     Example:
         >>> Report(head_dim=4, findings=(Finding("not-linear", "wrong", "Twice x is new."),)).ok
@@ -92,6 +93,7 @@ class Report:
     positions: int | None = None
     probed: int | None = None
     profile: str | None = None
+    tables_made: bool = False
     findings: tuple[Finding, ...] = ()
 
     @property
@@ -147,15 +149,17 @@ class Report:
             return f"This rotation could not be checked: {self.codes[0]}."
         if not self.ok:
             return f"This rotation is wrong: {self.codes[0]}."
-        return "This rotation is right" + (", with notes." if self.findings else ".")
+        of_what = ", of tables that were made for it" if self.tables_made else ""
+        return f"This rotation is right{of_what}{', with notes' if self.findings else ''}."
 
     def _rows(self) -> list[tuple[str, str]]:
         turns = {1: "+1, counterclockwise", -1: "-1, clockwise"}
+        whose = ": of tables that were made for it" if self.tables_made else ""
         neither = self.rotary_dim and "neither interleaved nor half"  # which pairs turn, was seen
         rows = [
             ("layout", f"{self.layout}, pairs {PAIRS_OF[self.layout]}" if self.layout else neither),
             ("rotary_dim", self.rotary_dim and f"{self.rotary_dim} of {self.head_dim}"),
-            ("inv_freq", self.profile),
+            ("inv_freq", self.profile and self.profile + whose),
             ("direction", turns.get(self.direction)),
             ("attention_factor", _number(self.attention_factor)),
             ("positions", self.positions and f"{self.probed} of 0 to {self.positions - 1} probed"),

@@ -86,11 +86,28 @@ def run(folder, monkeypatch, capsys):
         sys.modules.pop(name, None)
 
 
-def test_a_shell_sees_status_output_and_errors(folder):
+@pytest.fixture
+def shell(folder):
     def shell(*arguments):
         command = [sys.executable, "-m", "ropelib", *arguments]
         return subprocess.run(command, cwd=folder, capture_output=True, text=True)
 
+    return shell
+
+
+def test_what_is_worth_a_warning_is_a_note_without_the_line_of_code(shell, folder):
+    (folder / "unknown.json").write_text(
+        '{"model_type": "foo", "head_dim": 64, "rope_theta": 10000.0}'
+    )
+    read = shell("inspect", "unknown.json")
+    assert read.stderr == "note: layout is not known for model_type 'foo'\n"
+    assert read.returncode == 0 and read.stdout
+    (folder / "warns.py").write_text("import warnings; warnings.warn('own'); rotate = None")
+    others = shell("diagnose", "warns.py:rotate")
+    assert "warns.py:1: UserWarning: own" in others.stderr
+
+
+def test_a_shell_sees_status_output_and_errors(shell):
     right = shell("diagnose", "rotations:right", "--head-dim", "32")
     assert (right.returncode, right.stderr) == (0, "")
     assert "This rotation is right." in right.stdout

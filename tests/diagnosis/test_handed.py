@@ -4,7 +4,8 @@ import pytest
 import torch
 
 from ropelib import apply_rotary, cos_sin, inv_freq
-from ropelib.diagnosis import diagnose, from_tables
+from ropelib.diagnosis import diagnose, from_operator, from_tables
+from ropelib.diagnosis.forms import adapted
 
 
 def transformers_form(q, k, cos, sin):
@@ -32,6 +33,7 @@ def with_speeds_of(base):
 
 
 FORMS = [transformers_form, proposed_form]
+QWEN_80 = {"model_type": "qwen3", "rope_theta": 1e6, "head_dim": 80}
 EXPECTED = ["qwen3-8b", "qwen2.5-7b-with-yarn", with_speeds_of(1e6)]
 
 
@@ -58,15 +60,37 @@ def test_what_is_expected_may_be_handed_its_tables_as_well(form):
 
 def test_whose_frequencies_they_are_is_said_and_only_there():
     said = "of tables that were made for it"
-    assert said in diagnose(meta_form, max_position=512).profile
-    assert said not in diagnose(with_speeds_of(1e4), head_dim=128, max_position=512).profile
+    theirs = diagnose(meta_form, max_position=512)
+    assert theirs.tables_made and str(theirs).count(said) == 2, theirs
+    assert str(theirs).startswith(f"This rotation is right, {said}")
+    own = diagnose(with_speeds_of(1e4), head_dim=128, max_position=512)
+    assert not own.tables_made and said not in str(own)
 
     def tables(x, position_ids):
         cos, sin = cos_sin(position_ids, inv_freq(64))
         return [torch.cat((t, t), dim=-1).view(-1, *t.shape[-2:-1], 64) for t in (cos, sin)]
 
     theirs = diagnose(from_tables(transformers_form, tables), inv_freq=inv_freq(64, 5e5))
-    assert theirs.codes[0] == "base-not-as-expected" and said not in theirs.profile
+    assert theirs.codes[0] == "base-not-as-expected" and said not in str(theirs)
+
+
+@pytest.mark.parametrize("said", [{"inv_freq": inv_freq(64, 5e5)}, {"attention_factor": 1.2}])
+def test_frequencies_that_would_be_passed_over_are_refused(said):
+    (name,) = said
+    with pytest.raises(ValueError, match=f"{name} must be left out .* from_tables"):
+        diagnose(transformers_form, **said, max_position=512)
+
+
+def test_a_step_that_is_handed_its_tables_is_compared_with_one_that_is_too():
+    with pytest.raises(ValueError, match=r"decode must not be handed .* base 10000.* from_tables"):
+        diagnose(with_speeds_of(1e6), decode=proposed_form, head_dim=64, max_position=512)
+    assert diagnose(proposed_form, decode=proposed_form, max_position=512).ok
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_tables_are_as_wide_as_the_heads_of_the_configuration(form):
+    report = diagnose(form, expected="qwen3-8b", max_position=512)
+    assert report.ok and (report.head_dim, report.rotary_dim) == (128, 128), report
 
 
 def vllm_operator(positions, query, key, times=1):
@@ -84,3 +108,12 @@ def test_an_operator_may_write_where_its_vectors_lie_and_return_nothing():
         vllm_operator(positions, query, key, times=0.5)
 
     assert not diagnose(sine_too_short, max_position=512).ok
+
+
+@pytest.mark.parametrize("form", [*FORMS, meta_form])
+def test_so_they_are_where_a_shell_or_who_is_called_has_taken_its_form_already(form):
+    """As the command line does, to limit how long loading takes."""
+    report = diagnose(adapted(form), expected=QWEN_80)
+    assert report.head_dim == report.rotary_dim == 80, report
+    made = from_operator(proposed_form, head_dim=48)  # who says a width has it
+    assert diagnose(made, expected="qwen3-8b", max_position=512).head_dim == 48
