@@ -25,6 +25,14 @@ _OF_EACH = re.compile(
     'model_type "…"(?: is not supported)?: '
     '|model_type "…" is unknown and no key here is about rotation[:;] (?:there is )?'
 )
+_IN_WORDS = {  # what `from_hf` says of keys, for who has not seen that file
+    r"hidden_size must be a multiple of num_attention_heads .*, got (.*) and (.*)": (
+        r"Its default leaves the width of a head open: \1 is no multiple of \2 heads"
+    ),
+    r"rope_scaling and rope_parameters are missing, .*": (
+        "Its default has no rope_parameters, and what they would be cannot be guessed"
+    ),
+}
 
 
 def breakable(name: str) -> str:
@@ -165,8 +173,12 @@ def heading(sentence: str) -> str:
         'It rotates clockwise'
         >>> heading("head_dim is missing")
         'head_dim is missing'
+        >>> heading("rope_scaling and rope_parameters are missing, and so on")
+        'Its default has no rope_parameters, and what they would be cannot be guessed'
     """
     said = _OF_EACH.sub("", sentence)
+    for of_keys, in_words in _IN_WORDS.items():
+        said = re.sub(of_keys, in_words, said)
     return said if "_" in said.split()[0] else said[0].upper() + said[1:]
 
 
