@@ -22,7 +22,8 @@
     line.title = "Folded: opens when you go there";
   }
 
-  const inSight = (section) => !section.parentElement.closest("details:not([open])");
+  const inSight = (section) =>
+    !section.parentElement.closest("details:not([open])") && !section.closest("[hidden]");
   const ended = () => scrollY > 0 && scrollY + innerHeight >= root.scrollHeight - 2;
 
   /** The last section that has begun; at the page's end the last one; before the first, the first. */

@@ -1,12 +1,13 @@
 """Sphinx extension: the page of the census, written from what was recorded.
 
 In the page's Markdown stands `{census} rotating`, and so on for each of its parts.
-`book/_static/census.js` filters the rows by typing, and by a part of the picture
-(ropebook/census/picture.py); without it all of them stand there.
+`book/_static/census_typed.js` and `census.js` filter the rows by typing, and by a part of the
+picture (ropebook/census/picture.py); without them all of them stand there.
 """
 
 import html
 import re
+from collections import defaultdict
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -25,12 +26,19 @@ _OF_EACH = re.compile(
     'model_type "…"(?: is not supported)?: '
     '|model_type "…" is unknown and no key here is about rotation[:;] (?:there is )?'
 )
-_IN_WORDS = {  # what `from_hf` says of keys, for who has not seen that file
+# What `from_hf` says of keys, for who has not seen that file: of all such types, and of each.
+_IN_WORDS = {
     r"hidden_size must be a multiple of num_attention_heads .*, got (.*) and (.*)": (
-        r"Its default leaves the width of a head open: \1 is no multiple of \2 heads"
+        "Its default leaves the width of a head open",
+        r"\1 for \2 heads",
     ),
     r"rope_scaling and rope_parameters are missing, .*": (
-        "Its default has no rope_parameters, and what they would be cannot be guessed"
+        "Its default has no rope_parameters, and what they would be cannot be guessed",
+        "",
+    ),
+    r"no text_config, but (.*) may rotate: read one of them": (
+        "It has no text_config, but parts that may rotate: read one of them",
+        r"\1",
     ),
 }
 
@@ -152,43 +160,50 @@ def others(census: dict[str, Any], stand: bool) -> str:
         census: as `survey` returns it.
         stand: whether those of which nothing rotates, or all others.
     """
-    partial = census["partial"]
+    partial, told = census["partial"], defaultdict(list)
+    for sentence, names in census["others"].items():
+        if still(sentence) == stand:
+            title, detail = heading(sentence)
+            told[title] += [(name, _known(name, partial), detail) for name in names]
     said = "".join(
-        f"<dt{' data-still' * stand}>{html.escape(heading(sentence), quote=False)}</dt><dd><ul>"
-        + "".join(f"<li>{breakable(name)}{_known(name, partial)}</li>" for name in names)
-        + f"</ul>{GO_ON if any(_known(name, partial) for name in names) else ''}</dd>"
-        for sentence, names in sorted(
-            census["others"].items(), key=lambda one: (-len(one[1]), one[0])
-        )
-        if still(sentence) == stand
+        f"<dt{' data-still' * stand}>{html.escape(title, quote=False)}</dt><dd><ul>"
+        + "".join(f"<li>{breakable(name)}{_aside(*details)}</li>" for name, *details in types)
+        + f"</ul>{GO_ON if any(known for _, known, _ in types) else ''}</dd>"
+        for title, types in sorted(told.items(), key=lambda one: (-len(one[1]), one[0]))
     )
     return f'<dl class="census census-others">{said}</dl>'
 
 
-def heading(sentence: str) -> str:
-    """Return what is said of types without what is said of each.
+def heading(sentence: str) -> tuple[str, str]:
+    """Return what is said of types without what is said of each, and what is said of each.
 
     Example:
         >>> heading('model_type "…" is not supported: it rotates clockwise')
-        'It rotates clockwise'
+        ('It rotates clockwise', '')
         >>> heading("head_dim is missing")
-        'head_dim is missing'
-        >>> heading("rope_scaling and rope_parameters are missing, and so on")
-        'Its default has no rope_parameters, and what they would be cannot be guessed'
+        ('head_dim is missing', '')
+        >>> heading("no text_config, but 'decoder' may rotate: read one of them")
+        ('It has no text_config, but parts that may rotate: read one of them', 'decoder')
     """
     said = _OF_EACH.sub("", sentence)
-    for of_keys, in_words in _IN_WORDS.items():
-        said = re.sub(of_keys, in_words, said)
-    return said if "_" in said.split()[0] else said[0].upper() + said[1:]
+    for of_keys, (title, detail) in _IN_WORDS.items():
+        if match := re.fullmatch(of_keys, said):
+            return title, match.expand(detail).replace("'", "")
+    return said if "_" in said.split()[0] else said[0].upper() + said[1:], ""
+
+
+def _aside(*details: str) -> str:
+    text = html.escape("; ".join(filter(None, details)), quote=False)
+    return f'<span class="census-kind"> {text}</span>' if text else ""
 
 
 def _known(name: str, partial: dict[str, float]) -> str:
-    """Return the HTML of what is known of a type whose default file fits no model."""
+    """Return what is known of a type whose default file fits no model."""
     text = name.split(WITHIN)[-1]
     for layout, types in (("half", HALF), ("interleaved", INTERLEAVED)):
         if TEXT_TYPES.get(text, text) in types:
             share = f", {Fraction(partial[name])} of a head" if name in partial else ""
-            return f'<span class="census-kind"> {layout}{share}</span>'
+            return f"{layout}{share}"
     return ""
 
 
@@ -239,6 +254,7 @@ class CensusPage(SphinxDirective):
 def _bring_files(app, page, template, context, doctree):
     if page == PAGE:
         app.add_css_file("census.css")
+        app.add_js_file("census_typed.js", defer="defer")
         app.add_js_file("census.js", defer="defer")
 
 

@@ -143,8 +143,8 @@ def picture(census: dict[str, Any]) -> str:
         f'<a href="your_model.html">paste the file</a>.</span></p></div>{"".join(bars[1:])}'
         "<figcaption>Of those that rotate, more than half are in the first part of each bar, and "
         f"{usual} in all five: halves of the whole head, by base 10,000, unscaled, in every layer. "
-        "Bars count types as their rows have them: by the default configuration, or with a key set."
-        "</figcaption></figure>"
+        "Bars count types as their rows have them: by the default configuration, or with a key "
+        "set. A ? stands for types without a row.</figcaption></figure>"
     )
 
 

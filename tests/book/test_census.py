@@ -246,12 +246,16 @@ def test_rows_are_those_of_the_code_where_a_default_misleads():
 def test_a_type_whose_default_fits_no_model_has_its_pairs_all_the_same():
     unread = BeautifulSoup(PARTS["otherwise"](CENSUS), "html.parser")
     told = {item.code.get_text(): item.get_text() for item in unread.select("li")}
-    assert told["glm4_moe"] == "glm4_moe half, 1/2 of a head" and told["nanochat"] == "nanochat"
-    assert told["glm4v_moe"] == "glm4v_moe half, 1/2 of a head"
-    assert told["qwen3_omni_moe_text"] == "qwen3_omni_moe_text half", "its file gives no share"
+    assert told["glm4_moe"] == "glm4_moe half, 1/2 of a head; 4096 for 96 heads"
+    assert told["nanochat"] == "nanochat" and told["colpali"] == "colpali vlm_config"
+    share = told["qwen3_omni_moe_text"].partition(";")[0]
+    assert share == "qwen3_omni_moe_text half", "its file gives no share"
     assert CENSUS["partial"]["glm4_moe"] == 0.5
     for said in unread.select("dd"):
-        assert bool(said.select(".census-kind")) == bool(said.select("a[href='your_model.html']"))
+        has_pairs = " half" in said.get_text() or " interleaved" in said.get_text()
+        assert has_pairs == bool(said.select("a[href='your_model.html']"))
+    headings = [heading.get_text() for heading in unread.select("dt")]
+    assert not [said for said in headings if "_config'" in said or "hidden_size" in said]
 
 
 def test_one_head_that_turns_after_its_pairs_are_reordered_is_no_row():

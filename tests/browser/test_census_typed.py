@@ -35,8 +35,9 @@ def test_typing_filters_the_census(built_book, chromium, size, theme):
     assert status.inner_text() == f"{ALL} of {ALL} types"
     box.focus()
     page.keyboard.type("gemma3_text HALF")
-    assert page.evaluate(SHOWN) == ["gemma3_text"]
-    assert status.inner_text() == f"1 of {ALL} types"
+    its = and_parts(["gemma3_text"])
+    assert page.evaluate(SHOWN) == its and "gemma3" in its
+    assert status.inner_text() == f"{len(its)} of {ALL} types"
     assert not page.get_by_role("heading", name="Types that do not rotate").is_visible()
     box.fill("clockwise")
     assert page.evaluate(SHOWN) == ["nanochat"]
@@ -83,6 +84,7 @@ def lone(tmp_path_factory):
         <p style="height: 600px">To read.</p>{PARTS["picture"](CENSUS)}
         <section id="the-table"><h2>The table</h2>{PARTS["top"](CENSUS)}
         {lists}</section></section></main>
+        <script src="{(static / "census_typed.js").as_uri()}"></script>
         <script src="{(static / "census.js").as_uri()}"></script></html>""",
         encoding="utf-8",
     )
@@ -107,9 +109,15 @@ def typed(chromium, lone):
     assert (log.outside(), log.failed, log.complaints) == ([], [], [])
 
 
+def and_parts(names):
+    """These rotating types, and those that are read by the text of one of them."""
+    return [*names, *(name for name, text in CENSUS["parts"].items() if text in names)]
+
+
 def of(condition):
-    """The rotating types one of whose rows fulfils a condition."""
-    return [name for name, kinds in CENSUS["rotating"].items() if any(map(condition, kinds))]
+    """The types one of whose rows fulfils a condition."""
+    rotating = CENSUS["rotating"].items()
+    return and_parts([name for name, kinds in rotating if any(map(condition, kinds))])
 
 
 @pytest.mark.parametrize("text", ["500000", "500,000", "500 000", "5e5", "500k", "base 500_000"])
@@ -135,8 +143,21 @@ def test_a_base_is_not_found_in_a_greater_one(typed, text):
     ],
 )
 def test_a_file_or_its_class_is_found_by_the_model_type(typed, text):
-    shown = typed(text)[0]
+    shown, said = typed(text)
     assert shown[0] == "phi3" and "llama" not in shown
+    if "model_type" in text:
+        assert shown == ["phi3"] and "Of this file model_type alone is read, phi3" in said
+        assert typed.page.locator(".census-top a").get_attribute("href") == "your_model.html"
+
+
+@pytest.mark.parametrize("text", ["llama", "gemma", "qwen2", "glm4", "GPT NeoX", "Qwen2.5-7B"])
+def test_what_is_called_so_stands_first_then_what_begins_so(typed, text):
+    name = {"GPT NeoX": "gpt_neox", "Qwen2.5-7B": "qwen2"}.get(text, text)
+    shown = [one for one in typed(text)[0] if one in CENSUS["rotating"]]
+    assert shown[0] == name
+    begins = [one.startswith(name) for one in shown]
+    assert begins == sorted(begins, reverse=True)
+    assert typed("")[0][: len(CENSUS["rotating"])] == [*CENSUS["rotating"]]
 
 
 def test_a_million_is_one(typed):
@@ -167,7 +188,7 @@ NAMED = {
 
 
 def test_every_name_that_is_no_type_has_a_source():
-    script = (ROOT / "book/_static/census.js").read_text("utf-8")
+    script = (ROOT / "book/_static/census_typed.js").read_text("utf-8")
     table = script.partition("const OF_ANOTHER")[2].partition(");")[0]
     told = {re.sub(r"[^a-z0-9]", "", name.lower()): kind for name, (kind, _) in NAMED.items()}
     assert dict(re.findall(r'(\w+): "(\w+)"', table)) == told
@@ -221,9 +242,10 @@ def test_a_type_with_this_number_goes_before_one_without(typed):
 @pytest.mark.parametrize("layout", ["half", "interleaved"])
 def test_a_layout_finds_those_that_have_it(typed, layout):
     assert typed(layout)[0] == of(lambda facts: facts["layout"] == layout)
-    assert typed(f"{layout} glm4")[0] == [
-        name for name in of(lambda facts: facts["layout"] == layout) if name.startswith("glm4")
-    ]
+    called = lambda name: "glm4" in name + CENSUS["parts"].get(name, "")  # noqa: E731
+    assert {*typed(f"{layout} glm4")[0]} == {
+        *filter(called, of(lambda facts: facts["layout"] == layout))
+    }
 
 
 @pytest.mark.parametrize("text", ["none", "no rotation", "does not rotate", "No RoPE"])
@@ -245,7 +267,7 @@ def test_words_of_a_row_narrow_each_other(typed):
     for name in shown:
         assert any(
             (facts["rotary_dim"], facts["head_dim"], facts["base"]) == (64, 128, 10_000)
-            for facts in CENSUS["rotating"][name]
+            for facts in CENSUS["rotating"][CENSUS["parts"].get(name, name)]
         )
 
 
@@ -253,9 +275,15 @@ PICTURE = [(part, in_full(bar, part)) for bar, (_, *parts) in BARS.items() for p
 
 
 def having(*said, name=""):
-    """The rotating types that are in all these parts of the picture, and are called so."""
+    """The types that are in all these parts of the picture, and are called so."""
     rotating = CENSUS["rotating"].items()
-    return [one for one, kinds in rotating if {*said} <= {*said_of(kinds)} and name in one]
+    within = and_parts([one for one, kinds in rotating if {*said} <= {*said_of(kinds)}])
+    return [one for one in within if name in one + CENSUS["parts"].get(one, "")]
+
+
+def in_bars(names):
+    """How many of them the bars count: those with rows of their own."""
+    return len({*names} & {*CENSUS["rotating"]})
 
 
 def on(page):
@@ -272,10 +300,10 @@ def test_a_part_of_the_picture_shows_its_types(typed, part, called):
     typed.page.keyboard.press("Enter")
     shown = typed.page.evaluate(SHOWN)
     assert shown == having(part.said)
-    assert len(shown) == int(link.locator("strong").inner_text())
+    assert in_bars(shown) == int(link.locator("strong").inner_text())
     answer = typed.page.locator(".census-answer p:visible")
     total = len(CENSUS["rotating"])
-    assert answer.inner_text().startswith(f"{len(shown)} of {total} for {called}.")
+    assert answer.inner_text().startswith(f"{in_bars(shown)} of {total} for {called}.")
     assert typed.page.get_by_label("Filter the census").input_value() == called
     for way in filter(None, (called.upper(), part.also)):
         assert typed(way)[0] == shown and on(typed.page) == {part.said}
@@ -310,8 +338,10 @@ BESIDE = {
 
 @pytest.mark.parametrize(("text", "names"), BESIDE.items())
 def test_words_of_a_part_stand_beside_others(typed, text, names):
-    assert names and typed(text)[0] == names
-    assert all(on(typed.page) <= {*said_of(CENSUS["rotating"][name])} for name in names)
+    shown = typed(text)[0]
+    assert names and {*shown} == {*names}
+    rotating = [CENSUS["rotating"][CENSUS["parts"].get(name, name)] for name in names]
+    assert all(on(typed.page) <= {*said_of(kinds)} for kinds in rotating)
 
 
 def test_the_answer_names_the_parts_and_what_is_typed_beside_them(typed):
@@ -349,7 +379,8 @@ def test_a_part_of_another_bar_narrows_the_first(typed):
     assert press("part-of-the-head") == both and both[2]
     assert read_answers(page) == answers(lambda said: {*both[1]} <= {*said})
     answer = page.locator(".census-answer p:not([data-off])").inner_text()
-    assert answer.startswith(f"{len(both[2])} of {len(CENSUS['rotating'])} for {both[0]}. See")
+    total = len(CENSUS["rotating"])
+    assert answer.startswith(f"{in_bars(both[2])} of {total} for {both[0]}. See")
     assert page.url.endswith(f"?type={quote(both[0])}")
     half = after("half", "part-of-the-head", box="Pairs: half; Dimensions: a part of it")
     assert press("half") == half, "one part of a bar at a time"
@@ -400,6 +431,11 @@ def test_all_bars_answer_to_a_part_that_is_pressed_pointed_at_or_typed(typed):
     stand = page.locator('.census-bar li a[href="#types-that-do-not-rotate"] strong')
     assert re.fullmatch(r"\d+ of \d+", rotate.inner_text())
     assert stand.inner_text().startswith("0 of ")
+    within = page.locator('.census-bar li a[href="#types-read-by-their-text"] strong')
+    shown = page.evaluate(SHOWN)
+    assert within.inner_text() == f"{len(shown) - in_bars(shown)} of {len(CENSUS['parts'])}"
+    unread = page.locator('.census-bar li a[href="#types-that-rotate-otherwise"] strong')
+    assert unread.inner_text().startswith("? of "), "they have no rows: who knows"
     filled = "(piece) => getComputedStyle(piece).backgroundImage"
     assert "linear-gradient" in other.evaluate(filled)
     shown = {*typed("llama")[0]} & {*CENSUS["rotating"]}
@@ -466,11 +502,13 @@ def test_the_words_of_the_picture_find_what_they_count(typed):
         for link in page.locator(".census-bar li a").all()
     }
     for words, count in legend.items():
+        words = words.rstrip(" ↓")
         if words != "none" and not words[0].isdigit():
-            assert len(typed(words)[0]) == count, words
+            assert count in (len(typed(words)[0]), in_bars(typed(words)[0])), words
     for begun in ("do not rotate", "cannot be read", "read by the text", "in some layers"):
         (count,) = (count for words, count in legend.items() if begun in words)
-        assert len(typed(begun)[0]) == count, begun
+        shown = typed(begun)[0]
+        assert count in (len(shown), in_bars(shown)), begun
     assert len(typed("doesn't rotate")[0]) == len(typed("don't rotate")[0])
 
 

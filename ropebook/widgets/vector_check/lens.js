@@ -28,11 +28,25 @@ function towards([x, y], [ux, uy], r) {
   return [x - back * ux, y - back * uy];
 }
 
-// Where a lens says how many times: at its side if it stands above or below the dial's middle, else on
-// the side of that.
-function beside([x, y], [x0, y0], r) {
-  if (Math.abs(y - y0) > 1.2 * Math.abs(x - x0)) return [x + (x > x0 ? -r - 14 : r + 14), y + 4];
-  return [x, y + (y > y0 ? -r - 3 : r + 11)];
+// How far a point stands from an arrow that begins at `origin`.
+function clear([x, y], [x0, y0], [dx, dy]) {
+  const along = Math.min(Math.max(((x - x0) * dx + (y - y0) * dy) / (dx * dx + dy * dy), 0), 1);
+  return Math.hypot(x - x0 - along * dx, y - y0 - along * dy);
+}
+
+// Where a lens says how many times: at its rim, within the dial, and away from the arrows.
+function beside(middle, r, origin, radius, arrows, { length }) {
+  const [wide, high] = [3.3 * length, 5]; // of the text, from its middle
+  const places = Array.from({ length: 24 }, (_, i) => {
+    const [ux, uy] = [Math.cos((i * Math.PI) / 12), Math.sin((i * Math.PI) / 12)];
+    const away = r + 4 + Math.abs(ux) * wide + Math.abs(uy) * high;
+    const [x, y] = [middle[0] + away * ux, middle[1] + away * uy];
+    const farthest = Math.hypot(Math.abs(x - origin[0]) + wide, Math.abs(y - origin[1]) + high);
+    const past = Math.max(farthest - radius + 3, 0);
+    return { x, y, cost: 10 * past - Math.min(...arrows.map((arrow) => clear([x, y], origin, arrow))) };
+  });
+  const { x, y } = places.reduce((best, one) => (one.cost < best.cost - 1e-9 ? one : best));
+  return [x, y + 4];
 }
 
 // Shapes for a dial around `origin`: x, what should be there and what is, all as seen from there.
@@ -48,10 +62,11 @@ export function lens(origin, radius, [before, should, tip]) {
   const [[from, to], [start, end]] = [-1, 1].map((side, i) =>
     [towards(seen(side), unit[i], r - 1), seen(side)].map(at),
   );
+  const said = times ? `×${times}` : "";
   return [
     disc("rope-lens", middle, r),
     path("rope-vector-right rope-lens-right", times ? `M${from[0]} ${from[1]}L${to[0]} ${to[1]}` : ""),
     vector("rope-vector-yours", times ? start : middle, times ? end : middle),
-    label("rope-times", ...beside(middle, origin, r), times ? `×${times}` : "", "middle"),
+    label("rope-times", ...beside(middle, r, origin, radius, [before, tip], said), said, "middle"),
   ];
 }

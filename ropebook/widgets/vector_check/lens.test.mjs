@@ -21,13 +21,19 @@ test("a lens stands inside its dial, away from the arrows, and shows the gap as 
     [-2, 0.2],
   ]) {
     const [tip, due] = [turned(should + 0.025), turned(should)];
-    const [[, { cx, cy, r }], [, { d }], [, , [, [, { d: head }]]], [, , text]] = lens([200, 100], 60, [
+    const [[, { cx, cy, r }], [, { d }], [, , [, [, { d: head }]]], [, said, text]] = lens([200, 100], 60, [
       turned(x),
       due,
       tip,
     ]);
     assert.ok(Math.hypot(cx - 200, cy - 100) + r <= 60);
     assert.equal(text, "×5");
+    // What it says stands within the dial too, and beside the lens.
+    const [wide, high] = [3.3 * text.length, 5];
+    const [left, top] = [said.x - 200, said.y - 4 - 100].map(Math.abs);
+    assert.ok(Math.hypot(left + wide, top + high) < 59);
+    const [dx, dy] = [Math.abs(said.x - cx) - wide, Math.abs(said.y - 4 - cy) - high];
+    assert.ok(Math.hypot(Math.max(dx, 0), Math.max(dy, 0)) > r);
     // The middle between both ends is that of the lens.
     const end = d.split("L")[1].split(" ").map(Number);
     const point = head

@@ -10,9 +10,8 @@ const LINE = 19;
 const FAR = 1.12;
 // Two strokes across an arrow that is drawn shorter than it is.
 const STROKES = [0.52, 0.6];
-// Two by two where four would be small; where four stand close, a length that is off has two lines.
-const NARROW = 300;
-const CLOSE = 480;
+// Two by two where four would be small.
+const NARROW = 484;
 
 function circle([x, y], r) {
   return ["circle", { class: "rope-circle", cx: x, cy: y, r }];
@@ -46,12 +45,11 @@ export function pairsPicture(words) {
   // `pairs` as measured, and whether anything came back that could be.
   function draw(pairs, readable, width) {
     const columns = width < NARROW ? 2 : pairs.length;
-    const isClose = columns > 2 && width < CLOSE;
     const cell = (width - LEFT) / columns;
     const radius = Math.min((cell / 2 - 4) / FAR, 66);
     const middle = 2 * LINE + 4 + FAR * radius;
     const row = (i) => middle + FAR * radius + 16 + i * LINE;
-    const height = row(isClose ? 3 : 2) + 8;
+    const height = row(2) + 8;
     const names = [
       label("", 0, 14 + LINE, places),
       ...[turned, wanted, length].map((text, i) => label(i ? "" : "rope-vector-yours", 0, row(i), text)),
@@ -61,7 +59,7 @@ export function pairsPicture(words) {
       const style = shown.length ? "" : "display: none";
       setAttributes(picture, { viewBox: `0 0 ${width} ${height}`, height, style });
       const at = (i) => LEFT + (i + 0.5) * cell;
-      const room = { y: middle, radius, row, isClose };
+      const room = { y: middle, radius, row };
       const one = (pair, i) => plane(words, pair, k * columns + i, readable, at(i), room);
       paints[k](shown.length ? [...names, ...shown.map((pair, i) => ["g", {}, one(pair, i)])] : []);
     });
@@ -77,7 +75,7 @@ function across([x, y], [x2, y2]) {
   ).join("");
 }
 
-function plane(words, { before, after, should, ...pair }, i, readable, x, { y, radius, row, isClose }) {
+function plane(words, { before, after, should, ...pair }, i, readable, x, { y, radius, row }) {
   const unit = radius / Math.hypot(...before);
   const at = (point, most = Infinity) => {
     const scale = Math.min(unit, (most * radius) / Math.hypot(...point)) || 0;
@@ -98,8 +96,8 @@ function plane(words, { before, after, should, ...pair }, i, readable, x, { y, r
   const size = pair.length < 1000 ? long : "> 999";
   const title = fill(words.rows.pair, { pair: i });
   return [
-    ...sealed(kind, x - (isClose ? 26 : 32), 9),
-    label(kind && `rope-vector-${kind}`, x + (isClose ? 4 : 0), 14, title, "middle", { "data-mark": kind }),
+    ...sealed(kind, x - 32, 9),
+    label(kind && `rope-vector-${kind}`, x, 14, title, "middle", { "data-mark": kind }),
     label("", x, 14 + LINE, pair.places.join(", "), "middle"),
     circle(origin, radius),
     path("rope-vector-right", Number.isNaN(pair.wanted) ? "" : `M${x} ${y}L${end[0]} ${end[1]}`),
@@ -113,8 +111,7 @@ function plane(words, { before, after, should, ...pair }, i, readable, x, { y, r
     ),
     number("turned", 0, pair.turned, formatAngle(pair.turned, ofAngle), "rope-vector-yours"),
     number("wanted", 1, pair.wanted, formatAngle(pair.wanted, ofAngle)),
-    number("length", 2, pair.length, isClose || !due ? size : `${size}, ${due}`),
-    label("", x, row(3), isClose && readable ? due : "", "middle"),
+    number("length", 2, pair.length, due ? `${size}, ${due}` : size),
   ];
 }
 

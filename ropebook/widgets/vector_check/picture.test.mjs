@@ -8,7 +8,7 @@ import { WORDS } from "./widget.js";
 
 fakePage();
 const X = [3, 5, 7, -1, -4, 6, -2, 9];
-const drawn = (y, readable = true, width = 480) => {
+const drawn = (y, readable = true, width = 490) => {
   const picture = pairsPicture(WORDS.en);
   picture.draw(measured(X, y, rightAt(X, 5, 1e4, "half"), "half", 0.005), readable, width);
   const all = picture.node.all();
@@ -54,15 +54,15 @@ test("what is wrong shows in its numbers, by as many decimals as that takes", ()
   assert.deepEqual(same.map(decimals), Array(4).fill([1, 2]));
 });
 
-test("four stand in a row, and two by two on the narrowest phone", () => {
+test("four stand in a row where there is room, and two by two on a phone", () => {
   const corners = (width) => {
     const picture = pairsPicture(WORDS.en);
     picture.draw(measured(X, X, X, "half", 0.005), true, width);
     return picture.node.all().flatMap(({ attributes }) => (attributes.class === "rope-circle" ? [attributes] : []));
   };
-  const sizes = [290, 316, 480].map((width) => new Set(corners(width).map(({ cx }) => cx)).size);
-  assert.deepEqual(sizes, [2, 4, 4]);
-  assert.ok(corners(290)[0].r > 45);
+  const sizes = [290, 470, 490].map((width) => new Set(corners(width).map(({ cx }) => cx)).size);
+  assert.deepEqual(sizes, [2, 2, 4]);
+  for (const width of [290, 470, 490]) assert.ok(corners(width)[0].r > 44);
 });
 
 test("angles and lengths are reported, and those of no numbers are not", () => {
@@ -91,7 +91,8 @@ test("what is off by too little to be seen is enlarged where there is room, and 
   const none = Array(4).fill(0);
   assert.deepEqual(sizes(rightAt(X, 5, 1e4, "half")), none);
   assert.deepEqual(sizes(late, false), none);
-  assert.deepEqual(sizes(late, true, 320), none);
+  assert.equal(sizes(late, true, 320).filter((r) => r > 15).length, 2);
+  assert.deepEqual(sizes(late, true, 240), none);
 });
 
 test("a length that is not kept is told beside the one that should be", () => {
@@ -103,13 +104,6 @@ test("a length that is not kept is told beside the one that should be", () => {
   assert.deepEqual(lengths(right), Array(4).fill("1.00"));
   assert.deepEqual(lengths(right.map((value) => 2 * value)), Array(4).fill("2.00, not 1.00"));
   assert.deepEqual(lengths(rightAt(X, 4, 1e4, "half")), Array(4).fill("1.00"));
-  const below = (y) => drawn(y, true, 316).all.filter(({ textContent }) => /^not/.test(textContent ?? ""));
-  const close = below(right.map((value) => 2 * value)).filter(({ attributes }) => "x" in attributes);
-  assert.deepEqual(
-    close.map(({ textContent }) => textContent),
-    Array(4).fill("not 1.00"),
-  );
-  assert.equal(below(right).length, 0);
 });
 
 test("nothing that is drawn is beyond measure, whatever came back", () => {
