@@ -127,7 +127,7 @@
     page.style.minHeight = typed ? "150vh" : ""; // the box stays where it is, however little is left
     ways.hidden = left > 0;
     nothing.textContent = left > 0 ? "" : WORDS.nothing(typed.slice(0, 40));
-    openWhatIsLeft(typed !== "");
+    openWhatIsLeft(typed !== "" && left < rows.length);
     mark(isCode ? [typed] : words);
   }
 

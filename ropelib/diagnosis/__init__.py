@@ -193,11 +193,11 @@ def diagnose(
     _check_device(device)
     count = None if axes is None else number_of_axes(axes)
 
-    def measurable(source: object, name: str) -> list[Probe]:
-        rotations = adapted(source, head_dim, max_position)
+    def measurable(source: object, name: str, meant: int | None = None) -> list[Probe]:
+        rotations = adapted(source, head_dim or meant, max_position)
         if len(rotations) not in (1, 2):
             raise TypeError(f"{name} must be a function or a pair of them, got {len(rotations)}")
-        width = head_dim or _own_width(rotations[0])
+        width = head_dim or meant or _own_width(rotations[0])
         if count:
             rotations = [text_of(each, count, width, device) for each in rotations]
         names = (name, f"{name} of k")
@@ -210,8 +210,9 @@ def diagnose(
 
     try:
         probes = measurable(rotate, "rotate")
-        if head_dim is None and (head_dim := width_meant(expected, probes[0])):
-            probes = measurable(rotate, "rotate")
+        of_width = partial(measurable, rotate, "rotate")
+        if head_dim is None and (head_dim := width_meant(expected, probes[0], of_width)):
+            probes = of_width()
         guessed = all(said is None for said in (expected, inv_freq, attention_factor, layout))
         said = {"inv_freq": inv_freq, "attention_factor": attention_factor}
         refuse_beside_made_tables(probes[0].rotate, None, **said)

@@ -4,7 +4,7 @@ import contextlib
 import math
 import os
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import torch
@@ -23,7 +23,7 @@ from ropelib.diagnosis.expected_results import others_turn, results_differ
 from ropelib.diagnosis.fit import Fit
 from ropelib.diagnosis.guards import Unmeasured
 from ropelib.diagnosis.measured import Measured
-from ropelib.diagnosis.probes import Probe, with_width
+from ropelib.diagnosis.probes import Probe
 from ropelib.diagnosis.report import Finding, wrong
 from ropelib.diagnosis.scaling_meant import UNSCALED, scaling_off, slipped
 from ropelib.diagnosis.several_axes import axes_mismatch
@@ -369,18 +369,22 @@ def is_a_rotation(expected: object) -> bool:
     return callable(expected) and not described and not hasattr(expected, "to_dict")
 
 
-def width_meant(expected: object, probe: Probe) -> int | None:
+def width_meant(
+    expected: object, probe: Probe, of_width: Callable[[int], Sequence[Probe]]
+) -> int | None:
     """Return `head_dim` of a configuration, unless a rotation has its own or refuses it."""
-    if isinstance(expected, (str, os.PathLike, Mapping)) or hasattr(expected, "to_dict"):
-        with warnings.catch_warnings(action="ignore"):  # it is read again, and then they are heard
-            widths = (_described(expected).head_dim, probe.head_dim)
-        own = getattr(probe.rotate, "head_dim", None) == probe.head_dim
-        if hasattr(probe.rotate, "of_width"):  # its tables are made here, and can be as wide
-            return widths[0]
-        for width in widths[::-1] if own else widths:
-            with contextlib.suppress(TypeError, Unmeasured):
-                with_width(probe, width)(random(1, 3, 5, width), range(5))
-                return width if width != probe.head_dim else None
+    with warnings.catch_warnings(action="ignore"):  # it is read again, and then they are heard
+        described = _described(expected)
+    if not isinstance(described, RopeConfig):
+        return None
+    widths = (described.head_dim, probe.head_dim)
+    own = getattr(probe.rotate, "head_dim", None) == probe.head_dim
+    if hasattr(probe.rotate, "of_width"):  # its tables are made here, and can be as wide
+        return widths[0]
+    for width in widths[::-1] if own else widths:
+        with contextlib.suppress(TypeError, Unmeasured):
+            of_width(width)[0](random(1, 3, 5, width), range(5))
+            return width if width != probe.head_dim else None
     return None
 
 
