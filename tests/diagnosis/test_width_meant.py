@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from ropelib import RopeConfig, apply_rotary, cos_sin, inv_freq
+from ropelib import RopeConfig, apply_rotary, inv_freq
 from ropelib.__main__ import main
 from ropelib.config.gallery import named
 from ropelib.diagnosis import diagnose
@@ -15,7 +15,7 @@ QWEN_VL = {
     "rope_scaling": {"rope_type": "default", "mrope_section": [16, 24, 24]},
 }
 GEMMA = """
-from ropelib import apply_rotary, cos_sin, inv_freq
+from ropelib import apply_rotary, inv_freq
 
 def rotate(x, position_ids):
     speeds = inv_freq(x.shape[-1], 1e6) / 8
