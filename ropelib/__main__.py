@@ -13,7 +13,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any, NoReturn, TextIO
 
-from ropelib.checks import escaped, positive
+from ropelib.checks import LAYOUTS, escaped, positive
 
 RIGHT, WRONG, COULD_NOT_RUN = 0, 1, 2
 STATUS = {RIGHT: "right", WRONG: "wrong", COULD_NOT_RUN: "could-not-run"}
@@ -144,6 +144,11 @@ def _add_diagnose(commands: argparse._SubParsersAction) -> None:
         help="which layers of --expected, such as sliding_attention, where they rotate differently",
     )
     command.add_argument(
+        "--layout",
+        choices=LAYOUTS,
+        help="pairs that the weights want, where they are not those of --expected",
+    )
+    command.add_argument(
         "--seq-first",
         action="store_true",
         help="x is of shape (batch, seq_len, num_heads, head_dim)",
@@ -176,6 +181,7 @@ def _diagnose(options: argparse.Namespace) -> int:
             head_dim=options.head_dim,
             axes=options.axes,
             max_position=options.max_position,
+            layout=options.layout,
             decode=options.decode and _step(options.decode, options),
             expected=options.expected and _expected(options),
             device=options.device,

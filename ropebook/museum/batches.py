@@ -34,13 +34,13 @@ def first_row_alone(x, position_ids):
     where="unslothai/unsloth/issues/3699",
     also=("unslothai/unsloth/pull/4100",),
     code="one-token-rows-wrong",
-    mend=("rows = rows[0]", "pass"),
+    mend=("rows = rows.max().view(1)", "pass"),
 )
 def cache_position(x, position_ids):
-    """Prompts count their own tokens, a step those of the cache."""
+    """A prompt counts its own tokens, a step those of the longest."""
     rows = position_ids.view(-1, x.shape[2])
     if x.shape[2] == 1:
-        rows = rows[0]
+        rows = rows.max().view(1)
     return turn(x, rows, SPEEDS)
 
 

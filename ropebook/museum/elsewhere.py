@@ -28,7 +28,8 @@ ELSEWHERE = [
         "a batch whole and in parts",
     ),
     (
-        "a draft model without its target's length: past it dummies are drafted, nothing accepted",
+        "a draft model with a shorter limit than its target: past its own, dummies are drafted, and "
+        "hardly any accepted",
         "vllm-project/vllm/issues/58080",
         "tokens accepted at a time, past the trained length",
     ),

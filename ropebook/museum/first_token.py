@@ -1,4 +1,4 @@
-"""Wrong from the first token: frequencies, pairs, widths, factors."""
+"""Wrong from the start: frequencies, pairs, widths, factors."""
 
 import math
 
@@ -9,7 +9,7 @@ from ropebook.museum.lengths import LLAMA, YARN
 from ropelib import RopeConfig, inv_freq
 from ropelib.config.gallery import GALLERY
 
-HALL = Hall("first-token", "From the first token", "Wrong from the first token, with any text.")
+HALL = Hall("first-token", "From the start", "Wrong from the start, with any text.")
 GPT_OSS = RopeConfig.from_hf(GALLERY["gpt-oss 20B"].config)
 BY_TYPE = {"llama3": LLAMA}
 QUARTER = torch.arange(32) < 8
@@ -273,7 +273,7 @@ def axis_of_the_heads(x, position_ids):
     mend=('q, position_ids, speeds["main"]', 'q, position_ids, speeds["compress"]'),
     meant=Meant(inv_freq(64, 160_000.0)),
     differs="In the thread the keys of single tokens have the query's base. Compressed ones, each "
-    "of several tokens, have the other: it is wrong from the first of these on.",
+    "of several tokens, have the other: a text too short for one is right.",
 )
 def q_and_k_apart(q, k, position_ids):
     """The query takes one table of the layer, compressed keys the other."""

@@ -84,7 +84,7 @@ def nobody_hands_them_on(x, position_ids):
     "a table that grows differently",
     shows="compared",
     saw="Right on all rows that were there from the start. On the added ones cos and sin are off "
-    "by up to 2.14.",
+    "by up to 2.14, over all kinds of scaling that the thread tries.",
     where="sgl-project/sglang/pull/35171",
     also=("sgl-project/sglang/pull/38786",),
     code="frequencies-change-midway",
@@ -130,6 +130,7 @@ def positions_eight_times_too_large(x, position_ids):
     code="positions-in-tf32",
     mend=("in_tf32(t) @ in_tf32(speeds)", "t * speeds"),
     options={"max_position": 4096},
+    differs="In the thread 2049 becomes 2048; these lines round it up to 2050.",
 )
 def matmul_in_tf32(x, position_ids):
     """Position 2049 has twelve bits; a tensor core keeps eleven."""

@@ -237,7 +237,7 @@ def test_a_turn_clockwise_is_noted_and_wrong_where_it_is_not_expected(folder, ca
 def test_what_is_right_for_the_exercise_is_wrong_for_the_weights(folder, capsys):
     line = "diagnose course.py:RotaryPositionalEmbedding"
     assert run(line, capsys)[0] == 0
-    told, code = re.search(r"Name it: `(.*)` says `(.*)`", PAGE).groups()
+    told, code = re.search(r"Name it: `([^`]*)` says `([^`]*)`", PAGE).groups()
     status, said = run(f"{line} {told}", capsys)
     assert status == 1 and f"This rotation is wrong: {code}." in said.out
 

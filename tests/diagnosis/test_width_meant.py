@@ -1,4 +1,7 @@
-"""Heads are as wide as in the configuration that is expected, in whatever form either comes."""
+"""Heads are as wide as in the configuration that is expected, in whatever form either comes.
+
+And pairs are those that are said beside it.
+"""
 
 import pytest
 import torch
@@ -15,12 +18,13 @@ QWEN_VL = {
     "rope_scaling": {"rope_type": "default", "mrope_section": [16, 24, 24]},
 }
 GEMMA = """
-from ropelib import apply_rotary, inv_freq
+from ropelib import apply_rotary, cos_sin, inv_freq
 
 def rotate(x, position_ids):
     speeds = inv_freq(x.shape[-1], 1e6) / 8
     return apply_rotary(x, *cos_sin(position_ids, speeds), layout="half")
 """
+NEIGHBORS = GEMMA.replace("1e6) / 8", "1e4)").replace("half", "interleaved")
 SECTIONS = torch.tensor([0] * 16 + [1] * 24 + [2] * 24)
 
 
@@ -44,6 +48,15 @@ def test_of_one_kind_of_layers(tmp_path, capsys):
     asked = ["--expected", "gemma-3-12b", "--layer-type", "full_attention"]
     assert main(["diagnose", f"{tmp_path}/gemma.py:rotate", *asked, "--max-position", "512"]) == 0
     assert "256 of 256" in capsys.readouterr().out
+
+
+def test_pairs_may_be_others_than_those_of_a_published_file(tmp_path, capsys):
+    (tmp_path / "neighbors.py").write_text(NEIGHBORS)
+    command = ["diagnose", f"{tmp_path}/neighbors.py:rotate", "--expected", "llama-2-7b"]
+    command += ["--max-position", "512"]
+    assert main(command) == 1 and "layout-not-as-expected" in capsys.readouterr().out
+    assert main([*command, "--layout", "interleaved"]) == 0
+    assert "128 of 128" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("form", [axes_last, axes_apart])
