@@ -64,7 +64,7 @@ def _under_autocast(m: Measured) -> Finding | None:
             "wrong-under-autocast",
             "Under torch.autocast the same vectors are turned otherwise than without, by more than "
             "rounding.",
-            "angles made by a product (@, einsum) of positions and frequencies, which autocast "
+            "angles made by a product of matrices (@, or an einsum that sums), which autocast "
             "computes in bfloat16; make them under torch.autocast(..., enabled=False), or by *",
             since=int(ids.expand(len(x), -1)[differs.any(-1).any(1)].min()),
             largest_difference=gap(low, plain),

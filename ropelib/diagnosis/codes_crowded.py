@@ -131,7 +131,7 @@ CROWDED = {
     "early-positions-not-turned": (
         "Positions from 0 to some later one come out alike.",
         "rows of zeros before the others of a table, for class tokens or padding",
-        "Look the table up by position, from its first row on.",
+        "Look the table up behind its n rows of zeros: in table[n:], or at position + n.",
     ),
     "positions-bent": (
         "Angles follow a function of the position, and not the position.",
@@ -188,7 +188,8 @@ CROWDED = {
     # What surrounds a call
     "wrong-under-autocast": (
         "Under torch.autocast it is turned otherwise.",
-        "angles made by a product (@, einsum), which autocast computes in half precision",
+        "angles made by a matrix product, or an einsum that sums, which autocast computes in half "
+        "precision",
         "Make angles under torch.autocast(device_type, enabled=False).",
     ),
     "int32-positions-misread": (

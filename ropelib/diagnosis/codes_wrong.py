@@ -170,7 +170,7 @@ WRONG = {
         "Take 2(i - 1)/d, or 2i/d with i from 0.",
     ),
     "frequencies-unfilled": (
-        "Frequencies are zero between others, one for many pairs, or in no order.",
+        "Frequencies are zero between others, one for all pairs, shuffled, or repeated at random.",
         "a buffer that was made on the meta device and never filled",
         "Compute all of inv_freq after to_empty().",
     ),
@@ -205,8 +205,8 @@ WRONG = {
         "Keep inv_freq in float32, or compute it anew after the cast.",
     ),
     "frequencies-in-float16": (
-        "Frequencies are rounded to 11 significant bits, and those below 6e-5 to fewer.",
-        "model.half() takes inv_freq along; or a product in TF32, where none is below 6e-5",
+        "Frequencies are rounded to 11 significant bits, and those below 0.00006 to fewer.",
+        "model.half() takes inv_freq along; or a product in TF32, where none is below 0.00006",
         "Keep inv_freq in float32, or compute it anew after the cast; multiply elementwise.",
     ),
     "frequencies-in-tf32": (
@@ -344,7 +344,7 @@ WRONG = {
     "batch-rows-mixed": (
         "A row is turned otherwise in a batch than alone.",
         "an axis of the tables that broadcasts against heads or batch",
-        "Shape tables (batch, 1, seq_len, num_pairs).",
+        "Give tables an axis for the batch, and one of length 1 where x has its heads.",
     ),
     "packed-rows-wrong": (
         "A second document in a row is turned otherwise than alone.",
