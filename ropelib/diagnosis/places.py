@@ -310,7 +310,8 @@ def _under_autocast(m: Measured) -> Finding | None:
             "wrong-under-autocast",
             "Under torch.autocast tokens whose axes differ are turned otherwise than without, by "
             "more than rounding.",
-            "angles made by a product (@, einsum) on the path of images alone",
+            "angles made by a product of matrices (@, or an einsum that sums) on the path of "
+            "images alone",
             largest_difference=outcome.error,
         )
     return None

@@ -265,6 +265,11 @@ def test_what_axes_do_where_they_differ_is_told():
         assert words in finding.sentence, finding
 
 
+def test_an_einsum_of_images_is_cast_where_it_sums():
+    (exhibit,) = (e for e in EXHIBITS if e.name == "angles of images by einsum")
+    assert "an einsum that sums" in diagnose(**exhibit.make()).findings[0].cause
+
+
 def test_an_order_is_told_in_words():
     assert in_words([1, 0, 1, 0, 1], 2) == "in turn, 2, 3 pairs"
     assert in_words([0, 0, 1, 0], 2) == "0 0 1 0"
