@@ -1,6 +1,7 @@
 """The check: what is right has its grade, what is wrong is named, by anybody's rotation."""
 
 import copy
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -148,6 +149,52 @@ def test_a_bug_is_noticed_by_the_cases_made_for_it(vectors, bug):
     assert not report.ok
     assert [name for name in report.of("exact") if part in name] == []
     assert report.of("wrong") and "worst in" in str(report)
+
+
+def alone_at_0(x, position_ids, case):
+    alone = position_ids.shape[-1] == 1
+    return rotate(x, torch.zeros_like(position_ids) if alone else position_ids, case)
+
+
+def repeated_counted_on(x, position_ids, case):
+    repeats = torch.nn.functional.pad(position_ids.diff(dim=-1) == 0, (1, 0))
+    return rotate(x, position_ids + repeats.long(), case)
+
+
+# The page's table: a bug -> what is in the names of the cases that notice it, and of no others.
+FEW = {
+    "a table that ends at position 131071, and is read by a clamp": (
+        lambda x, i, case: rotate(x, i.clamp_max(131071), case),
+        "far-",
+    ),
+    "positions in int16": (
+        lambda x, i, case: rotate(x, i.short().long(), case),
+        "far- llama-3.1 gpt-oss deepseek-v3",
+    ),
+    "a token that comes alone turned as position 0": (
+        alone_at_0,
+        "llama-3.1 gpt-oss deepseek-v3 one-token-per-row width-128",
+    ),
+    "axes in reverse order": (BUGS["height for width"][0], "mrope axial"),
+    "a position that repeats the one before counted on": (
+        repeated_counted_on,
+        "mrope axial left-padded",
+    ),
+    "halves paired over the whole head, of which a part turns": (
+        whole_head,
+        "-half-partial of-12-half of-80-half of-96-half in-turns-partial",
+    ),
+}
+
+
+@pytest.mark.parametrize("bug", FEW)
+def test_few_cases_notice_what_the_page_says(vectors, bug):
+    wrong, parts = FEW[bug]
+    noticed = check(vectors, wrong).of("wrong")
+    names = [case["name"] for case in vectors["cases"]]
+    assert list(noticed) == [n for n in names if any(part in n for part in parts.split())]
+    page = Path(__file__).parents[2] / "book" / "library" / "conformance.md"
+    assert f"| {len(noticed)} | {bug} |" in page.read_text("utf-8")
 
 
 @pytest.mark.parametrize(
