@@ -69,7 +69,7 @@ def _show_as_notes(others: Callable) -> None:
 
     def show(message: Warning | str, category: type, filename: str, *where: object) -> None:
         if Path(filename).is_relative_to(home):
-            _say(f"note: {escaped(str(message))}", sys.stderr)
+            say(f"note: {escaped(str(message))}", sys.stderr)
         else:
             others(message, category, filename, *where)
 
@@ -91,18 +91,27 @@ def _could_not_run(options: argparse.Namespace, reason: str, report: object = No
     if getattr(options, "json", False):
         _print_json(COULD_NOT_RUN, options, reason, report)
     elif report is not None:
-        _say(escaped(str(report)), sys.stderr)
+        say(escaped(str(report)), sys.stderr)
     elif options.command == "diagnose":
         asked = escaped(options.function)
         said = f"This rotation could not be checked.\n  rotation  {asked}\n  why       {reason}"
-        _say(said, sys.stderr)
+        say(said, sys.stderr)
     else:
-        _say(f"python -m ropelib {options.command}: {reason}", sys.stderr)
+        say(f"python -m ropelib {options.command}: {reason}", sys.stderr)
     return COULD_NOT_RUN
 
 
-def _say(text: str, file: TextIO | None = None) -> None:
-    """Print, to standard output unless given; who reads may close it before the end, as head."""
+def say(text: str, file: TextIO | None = None) -> None:
+    """Print; who reads may close the pipe before the end, as `head` does.
+
+    Args:
+        text: what is printed, with the end of a line after it.
+        file: where to; standard output unless given.
+
+    Example:
+        >>> say("right")
+        right
+    """
     file = file or sys.stdout
     try:
         print(text, file=file, flush=True)
@@ -193,7 +202,7 @@ def _diagnose(options: argparse.Namespace) -> int:
     if options.json:
         _print_json(status, options, None, report)
     else:
-        _say(escaped(str(report)))
+        say(escaped(str(report)))
     return status
 
 
@@ -205,7 +214,7 @@ def _print_json(status: int, options: argparse.Namespace, reason: str | None, re
         "error": reason,
         "report": report and report.to_dict(),
     }
-    _say(json.dumps(said, indent=1))
+    say(json.dumps(said, indent=1))
 
 
 def _give_up(options: argparse.Namespace) -> NoReturn:
@@ -235,7 +244,7 @@ def _inspect(options: argparse.Namespace) -> int:
 
     kinds = [options.layer_type] if options.layer_type else layer_types(options.path)
     reports = (report(RopeConfig.as_read(options.path, kind)) for kind in kinds)
-    _say(escaped("\n\n".join(reports)))
+    say(escaped("\n\n".join(reports)))
     return RIGHT
 
 
@@ -249,7 +258,7 @@ def _conformance(options: argparse.Namespace) -> int:
     from ropelib.conformance import write
 
     vectors = write(options.out)
-    _say(f"{len(vectors['cases'])} cases, sha256 of vectors.txt {vectors['sha256']}")
+    say(f"{len(vectors['cases'])} cases, sha256 of vectors.txt {vectors['sha256']}")
     return RIGHT
 
 

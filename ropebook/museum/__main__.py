@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from ropebook.museum import EXHIBITS
 from ropebook.museum.walls import how, slug
+from ropelib.__main__ import say
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -33,11 +34,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     exhibit = exhibits[options.name]
     rotation = exhibit.mended() if options.mended else exhibit.wrong()
     report, told = exhibit.examined(rotation)
-    print(exhibit.mended_source if options.mended else exhibit.source)
-    for text in (exhibit.price if options.mended else "", exhibit.differs):
-        if text:
-            print(f"\n{text}")
-    print(f"\ndiagnose, {how(exhibit, told)}:\n{report}")
+    about = [exhibit.price if options.mended else "", exhibit.differs]
+    parts = [exhibit.mended_source if options.mended else exhibit.source, *filter(None, about)]
+    say("\n\n".join([*parts, f"diagnose, {how(exhibit, told)}:\n{report}"]))
     return 0 if report.ok else 1
 
 

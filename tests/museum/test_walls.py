@@ -1,10 +1,14 @@
 """The museum on a page: a tree of folds, in whose leaves stands what was computed."""
 
+import os
 import re
+import subprocess
+import sys
 
 import pytest
 import torch
 from bs4 import BeautifulSoup
+from toc import ROOT
 
 from ropebook.museum import EXHIBITS, HALLS
 from ropebook.museum.__main__ import main
@@ -176,6 +180,15 @@ def test_the_command_under_each_leaf_says_what_the_leaf_says(walls, shown, capsy
         assert exhibit.differs in told and (not exhibit.price or exhibit.price not in told)
         assert main([*arguments, "--mended"]) == 0
         assert exhibit.mended_source in capsys.readouterr().out
+
+
+def test_who_closes_the_pipe_of_a_command_hears_nothing_more():
+    reads, writes = os.pipe()
+    os.close(reads)
+    command = [sys.executable, "-m", "ropebook.museum", next(map(slug, EXHIBITS)), "--mended"]
+    done = subprocess.run(command, cwd=ROOT, stdout=writes, stderr=subprocess.PIPE, text=True)
+    os.close(writes)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_every_command_names_an_exhibit():
