@@ -1,5 +1,7 @@
 """What there is to say about a configuration, in words."""
 
+import math
+
 from ropelib.checks import escaped, printable, shown
 from ropelib.config.rope_config import RopeConfig
 
@@ -62,6 +64,10 @@ def report(config: RopeConfig) -> str:
     if facts["max_seq_len"] is None:
         return "\n".join([*lines, "Verdict: no length is stated, so none can be judged."])
     line("longest sequence", f"{facts['max_seq_len']} tokens")
+    if (reach := _reach(config)) is not None and not math.isclose(reach, config.max_seq_len):
+        stated = f"max_position_embeddings says {config.max_seq_len}"
+        stretched = f"factor times original_max_position_embeddings is {reach:.10g} tokens"
+        line("stretched to", f"{stretched}; {stated}")
     incomplete = facts["incomplete_pairs"]
     verdict = (
         f"{incomplete} of {num_pairs} pairs never complete a turn"
@@ -78,3 +84,10 @@ def report(config: RopeConfig) -> str:
     line("cosine sum", f"{where}, before scaling")
     bound = f"by the cosine bound its base carries {carried} {facts['max_seq_len']} tokens"
     return "\n".join([*lines, f"Verdict: {verdict}; {bound}."])
+
+
+def _reach(config: RopeConfig) -> float | None:
+    """Return how far YaRN stretches, tokens; None for other rules."""
+    if config.rope_type != "yarn":
+        return None
+    return config.scaling["factor"] * config.original_max_seq_len

@@ -2,11 +2,13 @@
 
 import pytest
 import torch
-from published import CASES
+from published import CASES, llama
 from transformers.utils import logging
 
 from ropelib.config import RopeConfig, report
 from ropelib.config.gallery import GALLERY
+
+LONGEST = "max_position_embeddings"
 
 torch.set_num_threads(1)
 logging.set_verbosity_error()
@@ -28,6 +30,20 @@ def test_a_report_without_a_length_judges_none():
     config = RopeConfig(head_dim=64, rotary_dim=64, base=1e4, layout="half")
     assert report(config).endswith("Verdict: no length is stated, so none can be judged.")
     assert config.describe()["incomplete_pairs"] is None
+
+
+def test_a_length_that_is_not_what_yarn_stretches_to_is_said_to_be_so():
+    def stretched(longest, factor):
+        scaling = {"rope_type": "yarn", "factor": factor, "original_max_position_embeddings": 8190}
+        lines = report(RopeConfig.from_hf(llama(**scaling) | {LONGEST: longest})).splitlines()
+        return [line.split(maxsplit=2)[2] for line in lines if line.startswith("  stretched to")]
+
+    assert stretched(8190, 4.0) == [
+        "factor times original_max_position_embeddings is 32760 tokens; "
+        "max_position_embeddings says 8190"
+    ]
+    assert stretched(32760, 4.0) == stretched(131047, None) == []  # whose factor is rounded
+    assert "stretched to" not in report(RopeConfig.from_hf(llama(rope_type="linear", factor=2.0)))
 
 
 def test_pairs_that_stand_still_do_not_rotate():
