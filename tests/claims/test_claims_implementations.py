@@ -476,6 +476,10 @@ def test_conversion_of_weights_is_the_published_permutation():
     for head in range(heads):
         block = weight[head * head_dim : (head + 1) * head_dim]
         assert torch.equal(converted[head], torch.cat((block[0::2], block[1::2])))
+    there = converted.flatten(0, 1)
+    back = there.unflatten(0, (heads, 2, -1)).transpose(1, 2).flatten(0, 2)
+    assert torch.equal(back, weight)
+    assert torch.equal(convert_rows(there, head_dim, source="half", target="interleaved"), weight)
 
 
 def test_key_rows_cut_into_as_many_heads_as_queries_have_make_other_scores():
