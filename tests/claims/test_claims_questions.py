@@ -1,5 +1,7 @@
 """What the page of questions answers and no other test decides."""
 
+import copy
+
 import pytest
 import torch
 from torch import nn
@@ -223,3 +225,25 @@ def test_plain_distances_do_not_tell_before_from_after():
     read = lambda order: attend(Alibi(2), *[x[:, order]] * 3)[0][:, order]  # noqa: E731
     torch.testing.assert_close(read([4, 3, 2, 1, 0]), read([0, 1, 2, 3, 4]))
     assert not torch.allclose(read([1, 0, 2, 3, 4]), read([0, 1, 2, 3, 4]), atol=0.01)
+
+
+@pytest.mark.parametrize("name", ["Llama", "Cohere"])
+def test_a_model_that_is_cast_has_rounded_frequencies_and_one_that_is_loaded_has_not(
+    tmp_path, name
+):
+    import transformers
+
+    small = dict(hidden_size=64, intermediate_size=64, vocab_size=8, pad_token_id=0)
+    small |= dict(num_attention_heads=4, num_hidden_layers=1, eos_token_id=1, bos_token_id=1)
+    kind = getattr(transformers, f"{name}Model")
+    model = kind(getattr(transformers, f"{name}Config")(**small))
+    exact = model.rotary_emb.inv_freq.clone()
+    model.save_pretrained(tmp_path)
+    loaded = kind.from_pretrained(tmp_path, dtype=torch.bfloat16)
+    assert (loaded.dtype, exact.dtype) == (torch.bfloat16, torch.float32)
+    assert torch.equal(loaded.rotary_emb.inv_freq, exact)
+    for cast, dtype in (("bfloat16", torch.bfloat16), ("half", torch.float16)):
+        found = getattr(copy.deepcopy(model), cast)().rotary_emb.inv_freq
+        assert found.dtype == dtype and not torch.equal(found.float(), exact)
+    cast = model.to(torch.bfloat16).rotary_emb.inv_freq
+    assert torch.equal(cast, exact.bfloat16())
