@@ -19,13 +19,22 @@
     ["vision", "image"],
     ["mrope", "m-rope"],
     ["gqa", "grouped-query"],
+    ["8k", "8192"],
   ];
   // What is asked for in other words than the title of a page or section has: as if it stood there.
   const ASKED = {
     "book/library/conformance": "c++ test vectors cpp known vectors rust swift engine",
-    "book/rope/implementations#where-to-round": "position ids bf16",
-    "book/rope/implementations#keys-that-move-on": "context shift",
     "book/long_context/stretching#where-the-attention-factor-goes": "attn_factor",
+    "book/practice/bugs#bug-factors-loaded-and-left-lying": "repeats itself past 8192, gibberish for long prompts",
+    "book/practice/bugs#bug-one-row-of-positions-for-all": "only first row right, only the first batch row right",
+    "book/practice/bugs#bug-scaling-parsed-and-never-read": "repeats itself past 8192, gibberish for long prompts",
+    "book/practice/census": "list of interleaved models, interleaved types",
+    "book/questions#decoding-offset": "kv cache decode gives other logits than the full forward",
+    "book/questions#left-padding": "padding_side, only first row right, only the first batch row right",
+    "book/rope/implementations#convert-back": "unpermute, permute back",
+    "book/rope/implementations#keys-that-move-on": "context shift",
+    "book/rope/implementations#what-else-moves-with-the-rows": "unpermute, permute back",
+    "book/rope/implementations#where-to-round": "position ids bf16, differs from hf",
   };
 
   // Letters as they are compared: one case, no accents, numbers without separators.

@@ -119,6 +119,19 @@ TYPED = {  # what engineers type, and the place that answers it
     "float32 cos sin": "questions.html#float32-at-a-million",
     "position 0 in the cache": "bugs.html#bug-every-step-at-position-0",
     "Liger": "bugs.html#bug-one-row-of-positions-for-all",
+    "unpermute": "implementations.html#convert-back",
+    "permute back": "implementations.html#convert-back",
+    "padding_side": "questions.html#left-padding",
+    "only first row right": "questions.html#left-padding",
+    "only the first batch row right": "questions.html#left-padding",
+    "KV cache decode gives other logits than the full forward": "questions.html#decoding-offset",
+    "interleaved models": "census.html",
+    "interleaved types": "census.html",
+    "list of interleaved models": "census.html",
+    "differs from HF": "implementations.html#where-to-round",
+    "loops past 8192": "bugs.html#bug-factors-loaded-and-left-lying",
+    "repeats itself past 8k": "bugs.html#bug-factors-loaded-and-left-lying",
+    "gibberish for long prompts": "bugs.html#bug-factors-loaded-and-left-lying",
 }
 
 
