@@ -58,6 +58,7 @@
     const now = new Set(left);
     for (const { link, types } of parts) {
       link.toggleAttribute("data-on", on.has(link.dataset.said));
+      link.ariaCurrent = on.has(link.dataset.said) ? "true" : null;
       // A list in which nothing is left leads nowhere.
       if (!link.dataset.said) link.ariaDisabled = types.some((one) => now.has(one)) ? null : "true";
     }
@@ -130,7 +131,8 @@
     link.href = "your_model.html";
     link.textContent = WORDS.paste;
     const read = isFile ? WORDS.file(type) : WORDS.read(short(asked.beside), type);
-    note.replaceChildren(type ? read : WORDS.nothing(short(typed)), link, ".");
+    const said = type ? read : WORDS.nothing(short(typed));
+    note.replaceChildren(...(note.hidden ? [] : [said, link, "."]));
     measure();
   }
 

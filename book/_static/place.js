@@ -22,8 +22,7 @@
     line.title = "Folded: opens when you go there";
   }
 
-  const inSight = (section) =>
-    !section.parentElement.closest("details:not([open])") && !section.closest("[hidden]");
+  const inSight = (section) => !section.parentElement.closest("details:not([open])") && !section.closest("[hidden]");
   const ended = () => scrollY > 0 && scrollY + innerHeight >= root.scrollHeight - 2;
 
   /** The last section that has begun; at the page's end the last one; before the first, the first. */
@@ -115,6 +114,7 @@
     showBar();
     if (lines.length === 0) return;
     const now = placeNow();
+    if (!now) return; // all is hidden by what is typed
     markLine(now);
     keepPlace(now);
   }

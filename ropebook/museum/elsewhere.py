@@ -28,8 +28,7 @@ ELSEWHERE = [
         "a batch whole and in parts",
     ),
     (
-        "a draft model with a shorter limit than its target: past its own, dummies are drafted, and "
-        "hardly any accepted",
+        "a draft model with a limit shorter than its target's: past it dummies alone are drafted",
         "vllm-project/vllm/issues/58080",
         "tokens accepted at a time, past the trained length",
     ),

@@ -232,9 +232,10 @@ def tiled_for_neighbors(x, position_ids):
     code="attention-factor-not-as-expected",
     mend=("mscale(1.0)", "mscale(1.0) / mscale(1.0)"),
     price="Right for the thread's model, Ministral3, as transformers has it. Attention of DeepSeek "
-    "multiplies scores by `mscale` squared besides, which was left out too "
-    "([huggingface/transformers/pull/47435]). Not right for every file with two equal numbers: a "
-    "model that needs its factor lost it by this line ([turboderp-org/exllamav3/issues/259]).",
+    "multiplies scores by `mscale` squared besides, which transformers left out "
+    "of deepseek_v2 and mistral4 ([huggingface/transformers/pull/47435]). Not right for every file "
+    "with two equal numbers: a model that needs its factor lost it by this line "
+    "([turboderp-org/exllamav3/issues/259]).",
 )
 def numerator_alone(x, position_ids):
     """The configuration has mscale and mscale_all_dim, both 1."""
@@ -272,8 +273,9 @@ def axis_of_the_heads(x, position_ids):
     code="q-and-k-frequencies-differ",
     mend=('q, position_ids, speeds["main"]', 'q, position_ids, speeds["compress"]'),
     meant=Meant(inv_freq(64, 160_000.0)),
-    differs="In the thread the keys of single tokens have the query's base. Compressed ones, each "
-    "of several tokens, have the other: a text too short for one is right.",
+    differs="In the thread keys of single tokens have the query's base, and compressed ones, each "
+    "of several tokens, the other, as all of such a layer should. A text too short for those "
+    "agrees with itself, by a base that it was not trained with.",
 )
 def q_and_k_apart(q, k, position_ids):
     """The query takes one table of the layer, compressed keys the other."""

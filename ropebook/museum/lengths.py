@@ -198,7 +198,7 @@ def rounded_with_the_model(x, position_ids):
     code="attention-factor-not-as-expected",
     mend=("0.1 * final * math.log(64) + 1", "final"),
     meant=Meant(attention_factor=0.1 * math.log(64) + 1),
-    differs="The factor is off at all positions; the thread saw it at a million tokens alone.",
+    differs="The factor is off at all positions; the thread expects harm at a million tokens.",
 )
 def final_taken_for_a_weight(x, position_ids):
     """The configuration gives the final factor, not what makes it."""

@@ -100,7 +100,7 @@ _NOTES = {
     "attention-factor": (
         "cos and sin are multiplied by a factor.",
         "YaRN or LongRoPE",
-        "Right where it is meant; expected= says so.",
+        "Right where it is meant; expected= says so, and any single factor is taken for one.",
     ),
     "q-and-k-factors-differ": (
         "q and k have factors of their own, and scores their product.",
@@ -139,7 +139,7 @@ _NOTES = {
     ),
     "tables-in-low-precision": (
         "cos and sin are coarse even for float32 vectors.",
-        "tables kept in bfloat16",
+        "tables kept in bfloat16 or float16",
         "Keep them in float32, and cast where they are used.",
     ),
     "dtype-changed": (
@@ -173,10 +173,10 @@ _NOTES = {
         "Take them too, or keep to the calls that are taken.",
     ),
     "rows-refused": (
-        "position_ids of shape (batch, seq_len) are refused.",
+        "position_ids of shape (batch, seq_len) are refused, or taken wrongly.",
         "tables without a batch axis, or with one and none for the heads",
         "Needed where rows stand at different positions, as in a step after prompts of different "
-        "lengths.",
+        "lengths; cos.unsqueeze(1) gives them an axis for the heads.",
     ),
     "contiguous-positions-only": (
         "Positions are counted on from the first of the call.",
@@ -241,7 +241,7 @@ _NOTES = {
         "Say how many there are: --axes 3 (axes=3).",
     ),
     "angles-in-float32": (
-        "Angles are products in float32, whose error grows with the position.",
+        "Angles are computed in float32, whose error grows with the position.",
         "what most code does",
         "Nothing, below some 100,000 positions.",
     ),

@@ -34,7 +34,7 @@ CROWDED = {
     ),
     "repeated-positions-moved": (
         "Two tokens at one position are not turned alike.",
-        "positions made unique, or read as their order",
+        "a position that repeats the one before counted on",
         "Look tables up by position_ids as they come; trees of drafts repeat them.",
     ),
     "table-grown-by-the-last-token": (
@@ -55,7 +55,7 @@ CROWDED = {
     "row-of-one-ignored": (
         "position_ids of shape (1, seq_len) are not followed.",
         "a path for one row that counts tokens, or rows that are not broadcast",
-        "Expand position_ids to the batch.",
+        "Take positions of one row as they come, and broadcast them over the batch.",
     ),
     "batch-taken-for-tokens": (
         "Rows of a batch are taken for tokens, always or where they are as many.",
@@ -84,8 +84,8 @@ CROWDED = {
         "Hand it their strides, or call contiguous() before it.",
     ),
     "crowded-call-differs": (
-        "Random vectors in one large call are turned otherwise than one by one.",
-        "a path for large calls, or for two conditions at once",
+        "Random vectors in one call are turned otherwise than one by one.",
+        "a path for large calls, for some sizes, or for two conditions at once",
         "Compare it with the parts of the call, half by half.",
     ),
     "round-sizes-wrong": (

@@ -45,7 +45,7 @@ WRONG = {
     "heads-mixed": (
         "A head comes out otherwise beside others than alone.",
         "a kernel for blocks of heads, or with q's number of heads for k",
-        "Take the number of heads and the strides of each tensor from itself.",
+        "Transpose, not view; take the number of heads and the strides of each tensor from itself.",
     ),
     "rotates-by-head": (
         "The head decides the angle where the token should.",
@@ -73,7 +73,7 @@ WRONG = {
         "Return the rotated tensor, and fill inv_freq.",
     ),
     "norm-not-kept": (
-        "Lengths change with the position, or are scaled by what is no attention factor.",
+        "Lengths change with the position or by pair, or x is scaled, as by a root of the width.",
         "cos and sin of different angles in one pair, or another factor moved in",
         "Take both tables of a pair from one angle, times one factor or none; add, scale no more.",
     ),
@@ -86,7 +86,7 @@ WRONG = {
     "not-pairwise": (
         "Dimensions do not turn in pairs.",
         "another encoding, or two layouts in one rotation",
-        "Build the rotated copy in the same layout as cos and sin.",
+        "Take a and b by one layout, and cos and sin by the same.",
     ),
     "minus-sign-missing": (
         "Both dimensions of a pair take the other with the same sign.",
@@ -439,7 +439,7 @@ WRONG = {
     "large-values-changed": (
         "Large vectors are turned otherwise than small ones.",
         "a clamp, or a dtype of few bits inside",
-        "Rotate in the dtype of x, or in float32.",
+        "Cut nothing off inside; rotate in the dtype of x, or in float32.",
     ),
     "gradient-wrong": (
         "The gradient is not that of the rotation.",
