@@ -103,6 +103,8 @@ def test_transformers_arrives_at_the_same(vectors):
 
 
 # Whose config names no model type of transformers that computes it; the page names them.
+# Whose type has these tables, and another width in its attention.
+CUT = {"proportional-half", "proportional-factor-half"}
 NOBODYS = {
     *("axial-half", "axial-interleaved"),
     *("ntk-alpha-half-partial", "ntk-alpha-interleaved", "ntk-alpha-interleaved-partial"),
@@ -141,7 +143,20 @@ def test_a_config_is_what_its_model_type_computes_in_transformers(vectors):
     assert named == NOBODYS
     page = (ROOT / "book/library/conformance.md").read_text("utf-8")
     (row,) = (line for line in page.splitlines() if line.startswith("| `config`"))
-    assert set(re.findall(r"`([a-z]+-[a-z-]+)`", row)) == NOBODYS
+    assert set(re.findall(r"`([a-z]+-[a-z-]+)`", row)) == NOBODYS | CUT
+
+
+@pytest.mark.parametrize("name", sorted(CUT))
+def test_some_types_have_these_tables_and_cut_the_head_before_them(vectors, name):
+    """Proportional tables are as wide as the head, and StableLM's attention rotates a part."""
+    transformers = pytest.importorskip("transformers")
+    (case,) = (case for case in vectors["cases"] if case["name"] == name)
+    sizes = {"num_hidden_layers": 1, "intermediate_size": 8, "vocab_size": 8}
+    values = copy.deepcopy(case["config"]) | sizes
+    config = transformers.AutoConfig.for_model(values.pop("model_type"), **values)
+    model = transformers.AutoModel.from_config(config)
+    with pytest.raises(RuntimeError, match="must match the size of tensor"):
+        model(torch.tensor([[1, 2, 3]]))
 
 
 # ONNX
