@@ -6,7 +6,7 @@ define(
     Bet(
         "told or not",
         question="Below hang some fifty bugs, nearly all shipped. A program measures each "
-        "rotation, steps of single tokens beside a right pass over the prompt, and knows no more "
+        "rotation, steps of one and of several tokens beside a right pass, and knows no more "
         "of the model than how wide heads are and how many axes positions have. <b>How many does "
         "it find to be wrong?</b>",
         options=(
@@ -36,11 +36,11 @@ define(
         options=(
             Option(
                 "at the layout: neighbors or halves",
-                said="Wrong partners are wrong from the first tokens on.",
+                said="Wrong partners show within tens of tokens, or grow with distance.",
             ),
             Option(
                 "at the scaling: are slow pairs slowed down?",
-                said="8192 is the length of its training, and scaling is made to show beyond it.",
+                said="8192 is its length before it was stretched, and scaling shows beyond it.",
                 right=True,
             ),
             Option(

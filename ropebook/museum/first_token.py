@@ -232,7 +232,7 @@ def tiled_for_neighbors(x, position_ids):
     code="attention-factor-not-as-expected",
     mend=("mscale(1.0)", "mscale(1.0) / mscale(1.0)"),
     price="Right for the thread's model, Ministral3, as transformers has it. Attention of DeepSeek "
-    "multiplies scores by `mscale` squared besides, which transformers left out "
+    "multiplies scores by `mscale` squared besides, which transformers had left out "
     "of deepseek_v2 and mistral4 ([huggingface/transformers/pull/47435]). Not right for every file "
     "with two equal numbers: a model that needs its factor lost it by this line "
     "([turboderp-org/exllamav3/issues/259]).",

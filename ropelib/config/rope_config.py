@@ -349,7 +349,8 @@ class RopeConfig:
             )
             return (
                 f"pairs are slowed by {factor:g} up to {slow:g} turn{'s' * (slow != 1)} in "
-                f"{self.original_max_seq_len} tokens, and not at all from {fast:g} turns on"
+                f"{self.original_max_seq_len} tokens, and not at all from {fast:g} "
+                f"turn{'s' * (fast != 1)} on"
             )
         return "frequencies are as they were trained"
 

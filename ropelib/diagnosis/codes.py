@@ -100,7 +100,7 @@ _NOTES = {
     "attention-factor": (
         "cos and sin are multiplied by a factor.",
         "YaRN or LongRoPE",
-        "Right where it is meant; expected= says so, and any single factor is taken for one.",
+        "Right where it is meant; expected= says so. Any factor but a root of the width passes.",
     ),
     "q-and-k-factors-differ": (
         "q and k have factors of their own, and scores their product.",

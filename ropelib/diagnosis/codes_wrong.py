@@ -170,7 +170,7 @@ WRONG = {
         "Take 2(i - 1)/d, or 2i/d with i from 0.",
     ),
     "frequencies-unfilled": (
-        "Frequencies are zero between others, one for all pairs, shuffled, or repeated at random.",
+        "Frequencies are zero here and there, alike but not 1, shuffled, or repeated in no order.",
         "a buffer that was made on the meta device and never filled",
         "Compute all of inv_freq after to_empty().",
     ),

@@ -77,7 +77,8 @@ def llama3(
     blended linearly in `original_max_seq_len / wavelength`, which is the number of turns.
 
     Limits: those of `ntk_by_parts` with `beta_fast = high_freq_factor` and
-    `beta_slow = low_freq_factor`. Attention is not sharpened.
+    `beta_slow = low_freq_factor`. Where both are one number, as in Llama 4 Scout, no pair is
+    blended, and one with just as many turns is left alone. Attention is not sharpened.
 
     Args:
         rotary_dim: leading dimensions that rotate.
@@ -85,7 +86,7 @@ def llama3(
         factor: new length over trained length, at least 1; 8 in Llama 3.1.
         original_max_seq_len: trained length, tokens; 8192.
         low_freq_factor: turns up to which a pair is fully slowed; 1.
-        high_freq_factor: turns from which it is left alone, above `low_freq_factor`; 4.
+        high_freq_factor: turns from which it is left alone, at least `low_freq_factor`; 4.
 
     Returns:
         `(inv_freq, 1.0)`.
@@ -93,7 +94,7 @@ def llama3(
     Raises:
         TypeError: if a number is not real or the length not an integer.
         ValueError: if a number is not finite, `factor` is below 1, the length not positive, or
-            `0 < low_freq_factor < high_freq_factor` does not hold.
+            `0 < low_freq_factor <= high_freq_factor` does not hold.
 
     Source:
         meta-llama/llama-models, `models/llama3/reference_impl/model.py`, `apply_scaling`;
@@ -107,11 +108,16 @@ def llama3(
     """
     checks.positive("low_freq_factor", low_freq_factor)
     checks.positive("high_freq_factor", high_freq_factor)
-    if low_freq_factor >= high_freq_factor:
+    if low_freq_factor > high_freq_factor:
         raise ValueError(
-            "low_freq_factor must be below high_freq_factor, got low_freq_factor "
+            "low_freq_factor must not be above high_freq_factor, got low_freq_factor "
             f"{low_freq_factor}, high_freq_factor {high_freq_factor}"
         )
+    if low_freq_factor == high_freq_factor:
+        _check_ramp(factor, original_max_seq_len, low_freq_factor, high_freq_factor)
+        inv_freq = inverse_frequencies(rotary_dim, base)
+        kept = turns(inv_freq, original_max_seq_len) >= high_freq_factor
+        return _blend(inv_freq, factor, kept.to(inv_freq)), 1.0
     return ntk_by_parts(
         rotary_dim,
         base,

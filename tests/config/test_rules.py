@@ -26,6 +26,14 @@ def test_unknown_keys_of_the_rope_part_are_refused():
         RopeConfig.from_hf(llama(rope_type="default", factor=8.0))
 
 
+def test_a_blend_may_have_no_width():
+    """As that of Llama 4 Scout, both of whose ends are at one turn."""
+    ends = {"low_freq_factor": 1.0, "high_freq_factor": 1.0}
+    rope = RopeConfig.from_hf(llama(**LLAMA3 | ends))
+    said = rope.describe()["in_words"]
+    assert said.endswith("up to 1 turn in 8192 tokens, and not at all from 1 turn on")
+
+
 def test_a_key_that_another_engine_reads_is_told_with_what_to_write():
     rope = {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 32_768}
     config = {"model_type": "qwen3", "head_dim": 128, "rope_theta": 1e6}

@@ -95,9 +95,9 @@ BAD = [
     (scaling.llama3, LLAMA3 | {"factor": math.nan}, ValueError, "factor must be finite"),
     (
         scaling.llama3,
-        LLAMA3 | {"low_freq_factor": 4.0},
+        LLAMA3 | {"low_freq_factor": 4.5},
         ValueError,
-        "low_freq_factor must be below high_freq_factor",
+        "low_freq_factor must not be above high_freq_factor",
     ),
     (
         scaling.llama3,

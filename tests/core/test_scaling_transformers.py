@@ -123,6 +123,17 @@ def test_llama3_equals_transformers(rotary_dim, base, factor, original, low, hig
     assert_same_but_for_their_ramp(ours, reference, rotary_dim, base)
 
 
+def test_llama3_without_a_blend_equals_transformers():
+    """As Llama 4 Scout has it: factor 16, and both ends of the blend at one turn in 8192."""
+    ends = {"low_freq_factor": 1.0, "high_freq_factor": 1.0}
+    ours, _ = scaling.llama3(128, 5e5, factor=16.0, original_max_seq_len=8192, **ends)
+    length = {"original_max_position_embeddings": 8192}
+    reference, _ = theirs(128, 5e5, rope_type="llama3", factor=16.0, **length, **ends)
+    torch.testing.assert_close(ours, reference.double(), rtol=2**-20, atol=0)
+    slowed = frequencies.inverse_frequencies(128, 5e5) / ours
+    assert {round(by, 9) for by in slowed.tolist()} == {1.0, 16.0}
+
+
 @settings(max_examples=25, deadline=None)
 @given(st.data(), widths, bases, factors, lengths, st.booleans(), st.none() | st.floats(0.5, 2))
 def test_longrope_equals_transformers(

@@ -87,6 +87,7 @@ SPEEDS = inv_freq(64)
 FREQUENCIES = {
     "a series shuffled": (shuffled(SPEEDS), "frequencies-unfilled"),
     "one number everywhere": (SPEEDS[3].expand(32), "frequencies-unfilled"),
+    "1 everywhere": (torch.ones(32, dtype=torch.float64), "base-beyond-sense"),
     "random": (RANDOM, "not-geometric"),
     "random, and two alike": (RANDOM[[*range(31), 0]], "frequencies-unfilled"),
     "a series, and two alike": (SPEEDS[[*range(31), 30]], "not-geometric"),
@@ -98,7 +99,8 @@ def test_frequencies_in_no_order_are_called_what_the_pages_say(which):
     speeds, code = FREQUENCIES[which]
     report = diagnose(turned_by(lambda ids: ids[..., None].double() * speeds), max_position=256)
     assert report.codes[:1] == (code,)
-    assert "one for all pairs, shuffled, or repeated" in CODES["frequencies-unfilled"].sentence
+    said = CODES["frequencies-unfilled"].sentence
+    assert "alike but not 1, shuffled, or repeated in no order" in said
 
 
 def test_tables_of_rows_are_as_wide_as_before():

@@ -19,7 +19,7 @@ RIGHT = [
 WRONG = [
     ("told or not", 0, "turns as evenly"),
     ("told or not", 2, "word by word"),
-    ("good up to 8192", 0, "from the first tokens on"),
+    ("good up to 8192", 0, "within tens of tokens"),
     ("good up to 8192", 2, "no cache is read"),
     ("good up to 8192", 3, "from 257 on"),
     ("the longest is right", 1, "too late for all four"),

@@ -124,10 +124,9 @@ function checkTogether(spec, where) {
     refuse("rotaryDim", { key: "rotary_dim", value: rotaryDim, most: headDim });
   if (/dynamic|alpha/.test(type) && rotaryDim === 2) refuse("pairs", { key: "rotary_dim", type });
   const aboveOne = (key, value) => value > 1 || refuse("rule", { key, value, rule: "above_one" });
-  const ordered = (low, high, rule) => {
+  const ordered = (low, high) => {
     const [value, otherValue] = [spec[high], spec[low]];
-    const holds = value > otherValue || (value === otherValue && rule === "at_least");
-    if (!holds) refuse("order", { key: where + high, value, rule, other: low, otherValue });
+    if (!(value >= otherValue)) refuse("order", { key: where + high, value, other: low, otherValue });
   };
   if (type === "longrope") {
     aboveOne(ORIGINAL, spec.trained);
@@ -136,9 +135,9 @@ function checkTogether(spec, where) {
       if (value !== wanted) refuse("length", { key: where + key, value, wanted });
     }
   }
-  if (type === "llama3") ordered("low_freq_factor", "high_freq_factor", "greater");
+  if (type === "llama3") ordered("low_freq_factor", "high_freq_factor");
   if (type === "yarn") {
-    ordered("beta_slow", "beta_fast", "at_least");
+    ordered("beta_slow", "beta_fast");
     aboveOne("rope_theta", spec.base);
     const [low, high] = yarnRamp(spec);
     if (low > high) refuse("ramp", { key: ORIGINAL, value: spec.trained, otherValue: spec.base });

@@ -97,7 +97,7 @@ export const WORDS = {
         "hidden_size must be a multiple of num_attention_heads where head_dim is missing, got {value} and {otherValue}.",
       rotaryDim: "rotary_dim must be even, at least 2 and at most {most} here, got {value}.",
       pairs: "rotary_dim must be greater than 2 with rope type {type}, got 2.",
-      order: "{key} must be {rule} {other}, got {value} and {otherValue}.",
+      order: "{key} must be at least {other}, got {value} and {otherValue}.",
       alone: "{key} must come with its twin: mscale and mscale_all_dim are given together or not at all.",
       ramp: "The ramp must lie within the head, got original_max_position_embeddings {value} with base {otherValue}.",
       layerType: "The kind of layer must be one of {known}, got {value}.",
@@ -138,7 +138,7 @@ export const WORDS = {
         indices: "a list of whole numbers",
         names: "a list of one name per layer",
       },
-      ...{ pattern: "a whole number or a text of L and G", greater: "greater than", at_least: "at least" },
+      ...{ pattern: "a whole number or a text of L and G" },
     },
     reasons: {
       empty: "there is no text yet",

@@ -41,7 +41,7 @@ export function frequencies(spec, length) {
   }
   if (type === "llama3") {
     const { low_freq_factor: low, high_freq_factor: high } = spec;
-    inverse = blend((f) => (high - (trained * f) / TAU) / (high - low));
+    inverse = blend((f) => (high - (trained * f) / TAU) / (high - low || Number.MIN_VALUE));
   }
   if (type === "yarn") {
     const [low, high] = yarnRamp(spec);

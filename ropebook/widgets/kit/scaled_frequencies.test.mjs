@@ -45,6 +45,11 @@ test("Llama 3 blends by turns", () => {
   const { unscaled, inverse } = frequencies(llama, 4096);
   assert.deepEqual([inverse[0], inverse[1]], [unscaled[0], unscaled[1]]);
   near(unscaled[3] / inverse[3], 8);
+  const step = frequencies({ ...llama, high_freq_factor: 1 }, 4096);
+  assert.deepEqual(
+    unscaled.map((f, i) => f / step.inverse[i]),
+    unscaled.map((f) => ((512 * f) / (2 * Math.PI) >= 1 ? 1 : 8)),
+  );
 });
 
 test("p-RoPE stops the slow pairs", () => {
