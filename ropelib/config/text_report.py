@@ -1,9 +1,12 @@
 """What there is to say about a configuration, in words."""
 
 import math
+from itertools import pairwise
 
 from ropelib.checks import escaped, printable, shown
 from ropelib.config.rope_config import RopeConfig
+
+_LISTED = 16  # indices of layers on one line
 
 
 def report(config: RopeConfig) -> str:
@@ -45,7 +48,7 @@ def report(config: RopeConfig) -> str:
     pairs = f" ({turning} of {num_pairs} pairs)" if still else f", {num_pairs} pairs"
     line("rotates", f"{2 * turning} of {facts['head_dim']} dimensions{which}{pairs}")
     if facts["rotating_layers"] is not None:
-        line("layers", f"{len(facts['rotating_layers'])} of {facts['num_layers']} rotate so")
+        line("layers", _which_layers(facts["rotating_layers"], facts["num_layers"]))
     elif facts["num_layers"] is not None:
         line("layers", f"the file does not tell which of {facts['num_layers']} rotate")
     line("base", f"{facts['base']:g}")
@@ -84,6 +87,28 @@ def report(config: RopeConfig) -> str:
     line("cosine sum", f"{where}, before scaling")
     bound = f"by the cosine bound its base carries {carried} {facts['max_seq_len']} tokens"
     return "\n".join([*lines, f"Verdict: {verdict}; {bound}."])
+
+
+def _which_layers(rotating: list[int], count: int) -> str:
+    """Say how many layers rotate so, and which: they, or the others where those are fewer."""
+    others = [i for i in range(count) if i not in set(rotating)]
+    text = f"{len(rotating)} of {count} rotate so"
+    if not rotating or not others:
+        return text
+    if len(others) < len(rotating):
+        return f"{text}: all but {_listed(others)}, counted from 0"
+    return f"{text}: {_listed(rotating)}, counted from 0"
+
+
+def _listed(layers: list[int]) -> str:
+    """Write indices that rise: evenly spaced ones by their step, others one by one."""
+    steps = {after - before for before, after in pairwise(layers)}
+    if len(layers) > 3 and len(steps) == 1:
+        every = "" if steps == {1} else f" in steps of {steps.pop()}"
+        return f"{layers[0]} to {layers[-1]}{every}"
+    shown = ", ".join(map(str, layers[:_LISTED]))
+    more = len(layers) - _LISTED
+    return f"{shown} and {more} more" if more > 0 else shown
 
 
 def _reach(config: RopeConfig) -> float | None:

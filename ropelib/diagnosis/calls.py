@@ -154,6 +154,7 @@ def _batch_rows(m: Measured) -> Finding | None:
         # A few rows, and as many as there are heads, and one head, as k of multi-query attention
         # has; more of each, and of tokens, in crowded.py.
         finding = _rows_of(m, 3, 2, 4) or _rows_of(m, 5, 5, 4) or _rows_of(m, 3, 1, 4)
+        finding = finding or _row_alone(m)
     except CallError as error:
         finding = rows_that_fit(m, error)  # or a note says so
     return finding or one_token_of_each(m)
@@ -196,6 +197,25 @@ def _rows_of(m: Measured, count: int, heads: int, tokens: int) -> Finding | None
         heads=heads,
         largest_difference=gap(together, apart),
     )
+
+
+def _row_alone(m: Measured) -> Finding | None:
+    """A row of positions, (1, seq_len), must be what (seq_len,) is, for one token too."""
+    for tokens in () if m.probe.wants_rows else (4, 1):  # they are handed over as rows already
+        ids, x = torch.tensor(_UNORDERED)[1 : 1 + tokens], random(1, 3, tokens, m.head_dim)
+        try:
+            flat, found = m.probe(x, ids), m.probe(x, ids[None])
+        except CallError:
+            return None  # and a note says so
+        if m.differs(found, x, ids).any() and not m.differs(flat, x, ids).any():
+            return wrong(
+                "batch-rows-mixed",
+                f"One row with position_ids of shape (1, {tokens}) is turned otherwise than with "
+                f"({tokens},), and than in a batch of several rows.",
+                "position_ids of a batch of one that are squeezed, or taken for something else",
+                largest_difference=gap(found, m.applied(x, ids)),
+            )
+    return None
 
 
 def heads_rows_and_tokens(m: Measured) -> Finding | None:

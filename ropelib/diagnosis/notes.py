@@ -18,7 +18,7 @@ from ropelib.diagnosis.measured import Measured, speeds_of
 from ropelib.diagnosis.miswritten import written_elsewhere
 from ropelib.diagnosis.origins import centered
 from ropelib.diagnosis.probes import CallError, rising_gaps
-from ropelib.diagnosis.refusals import refused_calls
+from ropelib.diagnosis.refusals import raised_by, refused_calls
 from ropelib.diagnosis.report import Finding, note
 from ropelib.diagnosis.series import of_each_axis
 from ropelib.diagnosis.several_axes import sections
@@ -301,7 +301,8 @@ def _refused_rows(m: Measured) -> Finding | None:
                 what += " with any position_ids, (seq_len,) as (batch, seq_len)"
         taken, cause = _rows_taken_wrongly(m)
         said = f"{what}, so rows of a batch cannot stand at different positions{taken}"
-        return replace(note("rows-refused", said), cause=cause)
+        raised = {} if other_shape else {"raised": raised_by(error)}
+        return replace(note("rows-refused", said, **raised), cause=cause)
 
 
 def _rows_taken_wrongly(m: Measured) -> tuple[str, str]:

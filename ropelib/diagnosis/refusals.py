@@ -88,8 +88,13 @@ def or_too_few_rows(report: Report, probe: Probe) -> Report:
 
 def refused(m: Measured, what: str, error: CallError, kind: str = CROWDED) -> None:
     """Keep for the note that a call was refused; of crowds it is said where nothing else is."""
+    m.crowd.setdefault(kind, {})[what] = raised_by(error)
+
+
+def raised_by(error: CallError) -> str:
+    """Return what the code that was called said, in one line."""
     message = str(error) if error.__cause__ is None else repr(error.__cause__)
-    m.crowd.setdefault(kind, {})[what] = message.partition("\n")[0]
+    return message.partition("\n")[0]
 
 
 def refused_calls(m: Measured) -> Finding | None:

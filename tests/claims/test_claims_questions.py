@@ -114,6 +114,18 @@ def test_yarn_slows_hands_and_sharpens_scores_at_every_length():
         assert yarn.attention_factor(seq_len) == pytest.approx(1.1386, abs=1e-4)
 
 
+def test_an_attention_factor_that_is_not_read_doubles_the_scores():
+    def factor_of(**more):
+        rope = dict(rope_type="yarn", factor=64.0, original_max_position_embeddings=4096, **more)
+        file = dict(model_type="llama", hidden_size=64, num_attention_heads=1, rope_theta=5e5)
+        return RopeConfig.from_hf(file | {"rope_scaling": rope}).attention_factor()
+
+    assert factor_of(attention_factor=1.0) == 1
+    assert factor_of(mscale=1.0, mscale_all_dim=1.0) == 1
+    assert factor_of() == pytest.approx(1.416, abs=5e-4)
+    assert factor_of() ** 2 == pytest.approx(2, abs=0.01)
+
+
 def test_a_larger_base_keeps_equal_contents_alike_at_10000_tokens():
     def slowest_quarter(base):
         return cosine_mean(inv_freq(128, base)[48:], [10_000]).item()

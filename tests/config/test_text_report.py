@@ -67,3 +67,21 @@ def test_a_report_of_hostile_names_is_safe_for_a_terminal():
     assert first.startswith(r"\x1b[2J") and r"\ud800 layers" in first and len(first) < 200
     with pytest.raises(TypeError, match=r"config must be a RopeConfig, got \{\}"):
         report({})
+
+
+@pytest.mark.parametrize(
+    ("layers", "said"),
+    [
+        ([1, 1, 1, 0] * 9, "27 of 36 rotate so: all but 3 to 35 in steps of 4, counted from 0"),
+        ([0, 0, 0, 1] * 9, "9 of 36 rotate so: 3 to 35 in steps of 4, counted from 0"),
+        ([1] * 18 + [0] * 18, "18 of 36 rotate so: 0 to 17, counted from 0"),
+        ([0, 1, 1, 0, 1] + [0] * 31, "3 of 36 rotate so: 1, 2, 4, counted from 0"),
+        ([1, 1, 0] * 6 + [0] * 18, "12 of 36 rotate so: 0, 1, 3, 4, 6, 7, 9, 10, 12, 13, 15, 16, "),
+        ([0, 0] + [1, 0] * 16 + [1, 1], "28, 30, 32 and 2 more, counted from 0"),
+        ([1] * 36, "36 of 36 rotate so\n"),
+        ([0] * 36, "0 of 36 rotate so\n"),
+    ],
+)
+def test_layers_that_rotate_are_listed(layers, said):
+    config = GALLERY["SmolLM3 3B"].config | {"no_rope_layers": layers}
+    assert said in report(RopeConfig.from_hf(config))

@@ -64,8 +64,9 @@ def test_rows_are_refused_where_nothing_is_taken_for_them():
             raise ValueError("one row")
         return plain(x, ids)
 
-    told = {f.code: f.sentence for f in diagnose(one_row, **SHORT).findings}
-    assert told["rows-refused"].endswith("different positions.")
+    (told,) = (f for f in diagnose(one_row, **SHORT).findings if f.code == "rows-refused")
+    assert told.sentence.endswith("different positions.")
+    assert told.evidence["raised"] == "ValueError('one row')"
 
     def one_text(x, ids):
         if len(x) > 1:

@@ -161,6 +161,25 @@ def _():
     return {"rotate": lambda x, ids: plain(x, ids if ids.dim() == 1 else torch.arange(len(ids[0])))}
 
 
+@exhibit("a row alone is counted on from its first position", "batch-rows-mixed", layout="half")
+def _():
+    def rotate(x, ids):
+        if ids.dim() == 2 and len(ids) == 1:
+            ids = ids[0, 0] + torch.arange(ids.shape[1])
+        return plain(x, ids)
+
+    return {"rotate": rotate}
+
+
+@exhibit("a single token alone is squeezed to a number of tokens", "batch-rows-mixed")
+def _():
+    def rotate(x, ids):
+        ids = ids.squeeze() if ids.shape == (1, 1) else ids
+        return plain(x, torch.arange(x.shape[2]) if ids.dim() == 0 else ids)
+
+    return {"rotate": rotate}
+
+
 def end_to_end(x, ids):
     return plain(x, ids + torch.arange(len(x))[:, None] * x.shape[2])
 
