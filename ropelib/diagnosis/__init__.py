@@ -22,7 +22,8 @@ from ropelib.diagnosis.axes_meant import or_by_axes
 from ropelib.diagnosis.calls import CALLS
 from ropelib.diagnosis.causes import CAUSES, SHAPELESS
 from ropelib.diagnosis.circumstances import judged_in_eval, surroundings
-from ropelib.diagnosis.expectation import SUSPECT, Expectation, is_a_rotation, width_meant
+from ropelib.diagnosis.described import made_again, width_meant
+from ropelib.diagnosis.expectation import SUSPECT, Expectation, is_a_rotation
 from ropelib.diagnosis.factors import without
 from ropelib.diagnosis.filled import filled_in_its_dtype, uncalled
 from ropelib.diagnosis.fit import Fit
@@ -238,7 +239,8 @@ def diagnose(
                         **said,
                     )
                 )
-            expected = None
+        if again := made_again(probes[0].rotate, expected, other):
+            probes = measurable(again, "rotate", probes[0].head_dim)
         expectation = Expectation.of(expected, inv_freq, attention_factor, layout, other, axes)
         expectation = expectation.beside_the_tables_of(probes[0].rotate)
         if decode is not None:

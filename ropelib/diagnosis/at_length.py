@@ -109,10 +109,10 @@ def _first_difference(m: Measured, result: Tensor, meant: tuple[Tensor, float]) 
     return _since(m, result, turned)
 
 
-def _since(m: Measured, turned: Tensor, meant: Tensor) -> int | None:
+def _since(m: Measured, turned: Tensor, meant: Tensor, noise: float = 0) -> int | None:
     """Return the first position at which two long calls differ by more than rounding."""
     apart = (turned.double() - meant.double()).abs().amax(-1)
-    angle = _ANGLE_ERROR + 8 * m.noise + torch.arange(len(apart)) * _ROUNDING
+    angle = _ANGLE_ERROR + 8 * (m.noise + noise) + torch.arange(len(apart)) * _ROUNDING
     differs = apart > angle * float(meant.abs().max())
     return int(differs.nonzero()[0]) if bool(differs.any()) else None
 
@@ -121,7 +121,7 @@ def differs_from_another(m: Measured, other: Measured) -> Finding | None:
     """Compare long calls of two rotations that are alike in short ones."""
     if m.limit != other.limit or not (m.depends_on_length or other.depends_on_length):
         return None
-    since = _since(m, m.full[0, 0], other.full[0, 0])
+    since = _since(m, m.full[0, 0], other.full[0, 0], other.noise)
     return None if since is None else _unlike(m.limit, since, stays=not m.depends_on_length)
 
 

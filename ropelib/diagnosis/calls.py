@@ -204,15 +204,16 @@ def _row_alone(m: Measured) -> Finding | None:
     for tokens in () if m.probe.wants_rows else (4, 1):  # they are handed over as rows already
         ids, x = torch.tensor(_UNORDERED)[1 : 1 + tokens], random(1, 3, tokens, m.head_dim)
         try:
-            flat, found = m.probe(x, ids), m.probe(x, ids[None])
+            found = m.probe(x, ids[None])
         except CallError:
             return None  # and a note says so
-        if m.differs(found, x, ids).any() and not m.differs(flat, x, ids).any():
+        if m.differs(found, x, ids).any() and not m.differs(m.probe(x, ids), x, ids).any():
             return wrong(
-                "batch-rows-mixed",
-                f"One row with position_ids of shape (1, {tokens}) is turned otherwise than with "
-                f"({tokens},), and than in a batch of several rows.",
-                "position_ids of a batch of one that are squeezed, or taken for something else",
+                "row-of-one-ignored",
+                f"position_ids of shape (1, {tokens}), as most models hand them on, are not "
+                f"followed beside one row of x; those of shape ({tokens},), and of several rows, "
+                "are.",
+                "a path for one row that counts tokens, or position_ids that are squeezed",
                 largest_difference=gap(found, m.applied(x, ids)),
             )
     return None

@@ -1,10 +1,7 @@
 """What only an expectation can show."""
 
-import contextlib
 import math
-import os
 import warnings
-from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import torch
@@ -13,21 +10,19 @@ from torch import Tensor
 from ropelib import checks
 from ropelib.checks import shown
 from ropelib.config import RopeConfig
-from ropelib.config.gallery import GALLERY, named, slug
 from ropelib.diagnosis.at_length import Meant, differs_when_long, meant_at, not_reached
 from ropelib.diagnosis.axes_meant import axes_not_asked, axes_not_compared, expected_axes
 from ropelib.diagnosis.causes import inverted_blend, last_pair_still
+from ropelib.diagnosis.described import described, of_the_gallery
 from ropelib.diagnosis.dynamic_meant import grown_when_short
 from ropelib.diagnosis.expected_frequencies import axes_off, base_off, in_reverse
 from ropelib.diagnosis.expected_results import others_turn, results_differ
 from ropelib.diagnosis.fit import Fit
-from ropelib.diagnosis.guards import Unmeasured
 from ropelib.diagnosis.measured import Measured
-from ropelib.diagnosis.probes import Probe
 from ropelib.diagnosis.report import Finding, wrong
 from ropelib.diagnosis.scaling_meant import UNSCALED, scaling_off, slipped
 from ropelib.diagnosis.several_axes import axes_mismatch
-from ropelib.diagnosis.tensors import SAME, random, wrap
+from ropelib.diagnosis.tensors import SAME, wrap
 
 SUSPECT = {  # what nobody chooses, unless somebody says so
     "angles-in-degrees",
@@ -71,13 +66,13 @@ class Expectation:
         values = {"inv_freq": inv_freq, "attention_factor": attention_factor, "layout": layout}
         direction, config, at_length = 1, None, None
         of_pairs, unasked = (
-            of(axes, _of_the_gallery(expected)) for of in (expected_axes, axes_not_asked)
+            of(axes, of_the_gallery(expected)) for of in (expected_axes, axes_not_asked)
         )
         if expected is not None:
             with warnings.catch_warnings():
                 if of_pairs is not None or unasked:  # then they were read, or a note says so
                     warnings.filterwarnings("ignore", message=".*'mrope_")
-                expected = _described(expected)
+                expected = described(expected)
                 config = expected if isinstance(expected, RopeConfig) else None
                 meant = _attributes(expected, (*values, "direction"))
             if inv_freq is None:
@@ -171,7 +166,7 @@ class Expectation:
         if meant == measured or turn != m.num_pairs or 2 * meant > m.head_dim:
             return None  # another number of pairs is a matter of width
         expected, found = (self.inv_freq[self.inv_freq != 0], m.turning)
-        same = bool(((found / expected - 1).abs() < 1e-5 + 4 * m.noise).all())
+        same = bool(((found / expected - 1).abs() < 1e-5 + 4 * self._noise(m)).all())
         return wrong(
             "pairs-not-as-expected",
             f"As many pairs turn as expected, and others: (i, i + {measured}), expected "
@@ -238,7 +233,7 @@ class Expectation:
         apart = (measured - expected).where(~fast, wrap(measured - expected))
         error = apart.abs() / expected.abs().clamp(min=1e-30)
         error = error.where(expected != 0, (measured != 0).double())
-        if error.max() < 1e-5 + 4 * m.noise:
+        if error.max() < 1e-5 + 4 * self._noise(m):
             return None
         worst = int(error.argmax())
         evidence = {
@@ -246,7 +241,7 @@ class Expectation:
             "measured": float(measured[worst]),
             "expected": float(expected[worst]),
         }
-        if finding := slipped(self.config, measured, 1e-5 + 4 * m.noise, evidence):
+        if finding := slipped(self.config, measured, 1e-5 + 4 * self._noise(m), evidence):
             return finding
         if longest > 2 and expected.min() > 0:
             plain = expected[0] * (expected[1] / expected[0]) ** torch.arange(longest).double()
@@ -284,7 +279,7 @@ class Expectation:
             fit = Fit.of(expected, longest, 5e-6)
             if (fit.jump or 1) > 1.01 and (finding := scaling_off(m, fit, evidence)):
                 return finding
-            if finding := in_reverse(measured, expected, m.noise) or base_off(m, fit):
+            if finding := in_reverse(measured, expected, self._noise(m)) or base_off(m, fit):
                 return finding
         elif (
             longest == 2 and meant == turn == 2
@@ -304,6 +299,10 @@ class Expectation:
             "another scaling method, or other parameters of it",
         )
 
+    def _noise(self, m: Measured) -> float:
+        """Return what rounding leaves unsure, of this and of what it is compared with."""
+        return m.noise + (self.other.noise if self.other else 0)
+
     def _still_before(self, m: Measured) -> int:
         """Return how many neighbors before those that turn are meant to stand still."""
         before = m.pairing.offset // 2
@@ -315,9 +314,9 @@ class Expectation:
         if self.attention_factor is None:
             return None
         scale = float(m.scale.mean())
-        if abs(scale / self.attention_factor - 1) < 1e-5 + m.noise:
+        if abs(scale / self.attention_factor - 1) < 1e-5 + self._noise(m):
             return None
-        missing = abs(scale - 1) < 1e-5 + m.noise
+        missing = abs(scale - 1) < 1e-5 + self._noise(m)
         return wrong(
             "attention-factor-missing" if missing else "attention-factor-not-as-expected",
             f"cos and sin are multiplied by {scale:.6g}, expected {self.attention_factor:.6g}: "
@@ -369,32 +368,6 @@ def is_a_rotation(expected: object) -> bool:
     return callable(expected) and not described and not hasattr(expected, "to_dict")
 
 
-def width_meant(
-    expected: object, probe: Probe, of_width: Callable[[int], Sequence[Probe]]
-) -> int | None:
-    """Return `head_dim` of a configuration, unless a rotation has its own or refuses it."""
-    with warnings.catch_warnings(action="ignore"):  # it is read again, and then they are heard
-        described = _described(expected)
-    if not isinstance(described, RopeConfig):
-        return None
-    widths = (described.head_dim, probe.head_dim)
-    own = getattr(probe.rotate, "head_dim", None) == probe.head_dim
-    if hasattr(probe.rotate, "of_width"):  # its tables are made here, and can be as wide
-        return widths[0]
-    for width in widths[::-1] if own else widths:
-        with contextlib.suppress(TypeError, Unmeasured):
-            of_width(width)[0](random(1, 3, 5, width), range(5))
-            return width if width != probe.head_dim else None
-    return None
-
-
-def _described(expected: object) -> object:
-    """Read what is a configuration; what is none is handed on."""
-    if isinstance(expected, (str, os.PathLike, Mapping)) or hasattr(expected, "to_dict"):
-        return RopeConfig.as_read(_of_the_gallery(expected))
-    return expected
-
-
 def _attributes(expected: object, names: tuple[str, ...]) -> dict[str, object]:
     """Return what `expected` says of each name."""
     values = {name: getattr(expected, name, None) for name in names}
@@ -406,19 +379,6 @@ def _attributes(expected: object, names: tuple[str, ...]) -> dict[str, object]:
             f"{', '.join(values)}, or another rotation, got {shown(expected)}"
         )
     return values | {"direction": _direction(1 if direction is None else direction)}
-
-
-def _of_the_gallery(expected: object) -> object:
-    """Return the configuration of that name; what is no name of a model is handed on."""
-    if not isinstance(expected, str) or os.path.exists(expected):
-        return expected
-    found = named(expected)
-    if found is None and not expected.endswith(".json") and os.sep not in expected:
-        raise ValueError(
-            f"config must be a file that can be read, or one of {', '.join(map(slug, GALLERY))}, "
-            f"got {shown(expected)}"
-        )
-    return found or expected
 
 
 def _frequencies(values: object) -> Tensor:

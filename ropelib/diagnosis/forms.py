@@ -3,6 +3,7 @@
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 
 import torch
@@ -77,13 +78,16 @@ def from_offset(rotate: Callable) -> Rotate:
     return turned
 
 
-def from_course(make: Callable, d_k: int = 64, max_seq_len: int = 8192) -> Rotate:
+def from_course(
+    make: Callable, d_k: int = 64, max_seq_len: int = 8192, theta: float = THETA
+) -> Rotate:
     """Make a rotation from the course form: a class `(theta, d_k, max_seq_len)`, or `run_rope`.
 
     This is how CS336 and its followers ask for it: x is `(..., seq_len, d_k)`, and
-    `token_positions` `(..., seq_len)`; neighbors are pairs and the base is theta, here 20000, which
-    is what the rotation is compared with. Heads are called as rows of the batch. All
-    `max_seq_len` positions must be taken, in any order, and dimensions come out where they were.
+    `token_positions` `(..., seq_len)`; neighbors are pairs and the base is theta, which is what the
+    rotation is compared with. Where `diagnose` is told what is expected, it is made again with the
+    base of that. Heads are called as rows of the batch. All `max_seq_len` positions must be taken,
+    in any order, and dimensions come out where they were.
 
     Args:
         make: a class or function that takes `theta`, `d_k`, `max_seq_len` and returns a function
@@ -91,6 +95,7 @@ def from_course(make: Callable, d_k: int = 64, max_seq_len: int = 8192) -> Rotat
             token_positions)`, as the adapters of the exercise have it.
         d_k: width of the vectors.
         max_seq_len: how many positions it is made for.
+        theta: the base that is handed over.
 
     Returns:
         The rotation that `diagnose` takes.
@@ -107,7 +112,7 @@ def from_course(make: Callable, d_k: int = 64, max_seq_len: int = 8192) -> Rotat
         >>> diagnose(from_course(RotaryPositionalEmbedding)).ok
         True
     """
-    sizes = {"theta": THETA, "d_k": d_k, "max_seq_len": max_seq_len}
+    sizes = {"theta": theta, "d_k": d_k, "max_seq_len": max_seq_len}
     if "in_query_or_key" in names_of(make):
 
         def call(x, token_positions):
@@ -117,8 +122,9 @@ def from_course(make: Callable, d_k: int = 64, max_seq_len: int = 8192) -> Rotat
     else:
         rotate = _as_rows_of_the_batch(make(**sizes))
     rotate.head_dim = d_k
-    rotate.meant = Meant(inverse_frequencies(d_k, THETA), "interleaved")
-    rotate.holds, rotate.theta = max_seq_len, THETA
+    rotate.meant = Meant(inverse_frequencies(d_k, theta), "interleaved")
+    rotate.holds, rotate.theta = max_seq_len, theta
+    rotate.of_theta = partial(from_course, make, d_k, max_seq_len)
     return rotate
 
 
@@ -149,25 +155,27 @@ def adapted(
     if callable(getattr(rotate, "rotate_queries_or_keys", None)):  # rotary-embedding-torch
         return (from_offset(lambda x, offset: rotate.rotate_queries_or_keys(x, offset=offset)),)
     names = names_of(rotate)
-    width = head_dim or 64
-    if inspect.isclass(rotate):
-        if not {"d_k", "max_seq_len"} <= set(names):
-            raise TypeError(
-                f"rotate must be a function or a module, got the class {rotate.__name__}: make one"
-            )
-        return (from_course(rotate, width, max_position),)
-    if "in_query_or_key" in names:
-        return (from_course(rotate, width, max_position),)
-    if "token_positions" in names:
+    make = None
+    if inspect.isclass(rotate) and not {"d_k", "max_seq_len"} <= set(names):
+        raise TypeError(
+            f"rotate must be a function or a module, got the class {rotate.__name__}: make one"
+        )
+    if inspect.isclass(rotate) or "in_query_or_key" in names:
+        make = partial(_course, rotate, max_position)
+    elif "token_positions" in names:
         return (_as_rows_of_the_batch(rotate),)
-    if "input_pos" in names:  # as torchtune has it
+    elif "input_pos" in names:  # as torchtune has it
         return (_by_input_pos(rotate),)
-    if make := made_with_tables(rotate, max_position):
-        rotations = make(width)
+    if make := make or made_with_tables(rotate, max_position):
+        rotations = make(head_dim or 64)
         if head_dim is None:  # then it can be made as wide as what is expected
             rotations[0].of_width = make
         return rotations
     return _by_positions(rotate, names)
+
+
+def _course(make: Callable, max_position: int, head_dim: int) -> tuple[Rotate, ...]:
+    return (from_course(make, head_dim, max_position),)
 
 
 def _by_positions(rotate: Callable, names: tuple[str, ...]) -> tuple[Rotate, ...]:

@@ -370,3 +370,31 @@ def test_the_theta_of_the_check_is_said_to_be_its_own():
         lambda x, token_positions: course(x, token_positions), max_position=64, inv_freq=PLAIN
     )
     assert report.ok and "theta" not in report.profile
+
+
+def rounded_at_each_step(x, ids, base=10_000.0, dtype=torch.bfloat16):
+    angles = (ids.double()[..., None] * inv_freq(x.shape[-1], base)).float()
+    angles = angles[:, None] if ids.dim() == 2 else angles
+    cos, sin = (torch.cat((t, t), -1).to(dtype) for t in (angles.cos(), angles.sin()))
+    a, b = x.to(dtype).chunk(2, -1)
+    return (x.to(dtype) * cos + torch.cat((-b, a), -1) * sin).to(x.dtype)
+
+
+def in_low_precision_alone(x, ids, **options):
+    if x.dtype != torch.bfloat16:
+        raise TypeError("bfloat16 alone")
+    return rounded_at_each_step(x, ids, **options)
+
+
+@pytest.mark.parametrize("coarse", [rounded_at_each_step, in_low_precision_alone])
+@pytest.mark.parametrize("head_dim", [64, 128])
+def test_code_in_bfloat16_is_compared_as_closely_as_it_rounds(coarse, head_dim):
+    def exact(x, ids):
+        return plain(x, ids, inv_freq(head_dim))
+
+    options = {"head_dim": head_dim, "max_position": 600}
+    for one, other in ((coarse, exact), (exact, coarse), (coarse, coarse)):
+        assert diagnose(one, expected=other, **options).ok
+    wrong = partial(coarse, base=12_000.0)
+    assert diagnose(wrong, expected=exact, **options).codes[0] == "base-not-as-expected"
+    assert not diagnose(exact, expected=wrong, **options).ok

@@ -1,12 +1,12 @@
 """Heads are as wide as in the configuration that is expected, in whatever form either comes.
 
-And pairs are those that are said beside it.
+And pairs are those that are said beside it, and what takes its base from its maker has that of it.
 """
 
 import pytest
 import torch
 
-from ropelib import RopeConfig, apply_rotary, inv_freq
+from ropelib import RopeConfig, apply_rotary, cos_sin, inv_freq
 from ropelib.__main__ import main
 from ropelib.config.gallery import named
 from ropelib.diagnosis import diagnose
@@ -63,3 +63,58 @@ def test_pairs_may_be_others_than_those_of_a_published_file(tmp_path, capsys):
 def test_of_code_whose_positions_have_axes(form):
     report = diagnose(form, expected=QWEN_VL, axes=3, max_position=512)
     assert report.ok and report.head_dim == 128, report
+
+
+COURSE = """
+import torch
+from ropelib import apply_rotary, cos_sin, inv_freq
+
+class Rotary:
+    def __init__(self, theta, d_k, max_seq_len, device=None):
+        self.tables = cos_sin(torch.arange(max_seq_len), inv_freq(d_k, theta))
+
+    def __call__(self, x, token_positions):
+        cos, sin = (table[token_positions] for table in self.tables)
+        return apply_rotary(x[:, None], cos, sin, layout="interleaved")[:, 0]
+
+class Fixed(Rotary):
+    def __init__(self, theta, d_k, max_seq_len):
+        super().__init__(10_000.0, d_k, max_seq_len)
+
+def run_rope(d_k, theta, max_seq_len, in_query_or_key, token_positions):
+    return Rotary(theta, d_k, max_seq_len)(in_query_or_key, token_positions)
+"""
+
+
+def of_the_course(name):
+    exec(COURSE, found := {"__name__": "course"})
+    return found[name]
+
+
+@pytest.mark.parametrize("name", ["Rotary", "run_rope"])
+def test_a_class_of_a_course_is_made_as_the_model_that_is_expected_wants_it(name):
+    course = of_the_course(name)
+    short = {"max_position": 600, "layout": "interleaved"}
+    report = diagnose(course, expected="llama-3-8b", **short)
+    assert report.ok and report.head_dim == 128
+    assert report.base == pytest.approx(500_000, rel=1e-5)
+    assert "theta=500000 was handed over by this check" in str(report)
+    assert diagnose(course, expected="llama-3-8b").codes[0] == "layout-not-as-expected"
+    assert diagnose(course, expected="llama-3.1-8b", **short).codes[0] == "scaling-missing"
+    fixed = diagnose(of_the_course("Fixed"), expected="llama-3-8b", **short)
+    assert fixed.codes[0] == "base-not-as-expected" and "is not used" in fixed.findings[0].cause
+
+    def other(x, position_ids):
+        speeds = inv_freq(x.shape[-1], 7e4)
+        return apply_rotary(x, *cos_sin(position_ids, speeds), layout="interleaved")
+
+    assert diagnose(course, expected=other, max_position=600).ok
+
+
+def test_a_class_of_a_course_meets_a_model_from_the_shell(tmp_path, capsys):
+    (tmp_path / "course.py").write_text(COURSE)
+    call = ["diagnose", f"{tmp_path}/course.py:Rotary", "--expected", "llama-2-7b"]
+    assert main([*call, "--max-position", "600"]) == 1
+    assert "wrong: layout-not-as-expected" in capsys.readouterr().out
+    assert main([*call, "--layout", "interleaved", "--max-position", "600"]) == 0
+    assert "128 of 128" in capsys.readouterr().out

@@ -161,7 +161,7 @@ def _():
     return {"rotate": lambda x, ids: plain(x, ids if ids.dim() == 1 else torch.arange(len(ids[0])))}
 
 
-@exhibit("a row alone is counted on from its first position", "batch-rows-mixed", layout="half")
+@exhibit("a row alone is counted on from its first position", "row-of-one-ignored", layout="half")
 def _():
     def rotate(x, ids):
         if ids.dim() == 2 and len(ids) == 1:
@@ -171,7 +171,7 @@ def _():
     return {"rotate": rotate}
 
 
-@exhibit("a single token alone is squeezed to a number of tokens", "batch-rows-mixed")
+@exhibit("a single token alone is squeezed to a number of tokens", "row-of-one-ignored")
 def _():
     def rotate(x, ids):
         ids = ids.squeeze() if ids.shape == (1, 1) else ids
