@@ -36,10 +36,24 @@ _IN_WORDS = {
         "Its default has no rope_parameters, and what they would be cannot be guessed",
         "",
     ),
+    r"the model does not rotate, whatever else its configuration says": (
+        "It does not rotate, whatever else its configuration says",
+        "",
+    ),
     r"no text_config, but (.*) may rotate: read one of them": (
         "It has no text_config, but parts that may rotate: read one of them",
         r"\1",
     ),
+}
+
+
+# Of whose text nothing rotates, and of something else it does: the type of that, and the words.
+ROTATES_BESIDE = {
+    "glm5_next": ("glm5_next_vision", "its images do rotate"),
+    "inkling2": ("inkling2_vision", "its images do rotate"),
+    "nemo_speechlm": ("nemotron3_5_transcribe_asr_audio", "its sound does rotate"),
+    "sam3": ("sam3_vit_model", "its images do rotate"),
+    "sam3_lite_text": ("sam3_vit_model", "its images do rotate"),
 }
 
 
@@ -164,7 +178,9 @@ def others(census: dict[str, Any], stand: bool) -> str:
     for sentence, names in census["others"].items():
         if still(sentence) == stand:
             title, detail = heading(sentence)
-            told[title] += [(name, _known(name, partial), detail) for name in names]
+            for name in names:
+                _, beside = ROTATES_BESIDE.get(name.split(WITHIN)[0], ("", ""))
+                told[title].append((name, _known(name, partial), detail or beside))
     said = "".join(
         f"<dt{' data-still' * stand}>{html.escape(title, quote=False)}</dt><dd><ul>"
         + "".join(f"<li>{breakable(name)}{_aside(*details)}</li>" for name, *details in types)

@@ -95,7 +95,8 @@ def crossed_wires(q, k, position_ids):
 @HALL.shows(
     "strides that are not asked",
     shows="compared",
-    saw="Wrong as soon as q or k is a slice of something larger, as with latent keys (MLA).",
+    saw="Wrong as soon as q or k is a slice of something larger, as the query of latent attention "
+    "(MLA) is.",
     where="vllm-project/vllm/pull/17091",
     akin=("hpcaitech/ColossalAI/pull/6444",),
     code="strides-ignored",

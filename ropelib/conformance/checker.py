@@ -30,7 +30,7 @@ class Verdict:
 
     Example:
         >>> print(Verdict("default-half", "exact", 0.5))
-        exact            default-half: 0.5 of what is allowed
+        exact            default-half: 0.5 of what exact allows
     """
 
     name: str
@@ -39,7 +39,7 @@ class Verdict:
     note: str = ""
 
     def __str__(self) -> str:
-        size = "" if self.error is None else f"{self.error:.3g} of what is allowed"
+        size = "" if self.error is None else f"{self.error:.3g} of what exact allows"
         return f"{self.grade:15}  {self.name}: {', '.join(filter(None, (size, self.note)))}"
 
 

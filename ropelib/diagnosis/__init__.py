@@ -156,13 +156,13 @@ def diagnose(
             position_ids)`, or returns no tensor; an argument has a wrong type, or `expected` says
             nothing of what is compared.
         ValueError: if `head_dim` or `max_position` is out of range; `layout` is unknown,
-            `inv_freq` not finite or of another shape, `attention_factor` not positive, `device`
+            `inv_freq` not finite or not of one axis, `attention_factor` not positive, `device`
             not one that holds numbers here, `timeout` not positive; `expected` is no configuration
             that can be read, or a rotation that is wrong itself.
 
     Convention:
         Right means: the score of a rotated q and k depends on their distance alone, position 0 is
-        left alone up to a constant factor and an order of dimensions, and every way to call the
+        left alone up to a positive factor and an order of dimensions, and every way to call the
         rotation that was tried agrees: rows of a batch, far ones too, many heads and tokens, single
         ones, positions in any order, bfloat16, autocast, train and eval mode, another order in
         memory, and the way back of training. Code that counts on from the first position of a call

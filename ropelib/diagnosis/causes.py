@@ -254,6 +254,7 @@ def _scaled(m: Measured) -> Finding | None:
         )
     roots = {f"1 / sqrt({n})": n**-0.5 for n in (m.head_dim, 2 * m.num_pairs) if n > 2}
     roots |= {f"{n} ** -0.25": n**-0.25 for n in (m.head_dim,) if n != 4}
+    roots |= {f"1 / {m.head_dim}": 1 / m.head_dim}
     grown = {f"sqrt({n})": n**0.5 for n in (m.head_dim, 2 * m.num_pairs)}
     grown |= {f"{n} ** 0.25": n**0.25 for n in (m.head_dim,)} | {f"{m.head_dim}": m.head_dim}
     roots |= {name: root for name, root in grown.items() if root > 2.5}  # YaRN has 0.1 ln(s) + 1

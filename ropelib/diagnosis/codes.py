@@ -54,7 +54,8 @@ _NOTES = {
     ),
     "slow-pairs-stand-still": (
         "The slowest pairs do not turn.",
-        "p-RoPE, as in Gemma 4; of one pair alone, a loop that ends early",
+        "p-RoPE, as in Gemma 4; of one pair alone, a loop that ends early; a base of 1e11 or more, "
+        "by which they turn too little to be seen",
         "Right where it is meant; expected= tells it from a loop that ends early.",
     ),
     "trailing-dimensions": (
@@ -100,7 +101,8 @@ _NOTES = {
     "attention-factor": (
         "cos and sin are multiplied by a factor.",
         "YaRN or LongRoPE",
-        "Right where it is meant; expected= says so. Any factor but a root of the width passes.",
+        "Right where it is meant; expected= says so. Any positive factor passes, but the width, "
+        "its square and fourth root and their reciprocals.",
     ),
     "q-and-k-factors-differ": (
         "q and k have factors of their own, and scores their product.",

@@ -75,7 +75,7 @@ WRONG = {
     "norm-not-kept": (
         "Lengths change with the position or by pair, or x is scaled, as by a root of the width.",
         "cos and sin of different angles in one pair, or another factor moved in",
-        "Take both tables of a pair from one angle, times one factor or none; add, scale no more.",
+        "Take both tables of a pair from one angle, times one factor or none, and scale no more.",
     ),
     # Pairs
     "factor-changes-midway": (
@@ -175,7 +175,7 @@ WRONG = {
         "Compute all of inv_freq after to_empty().",
     ),
     "base-beyond-sense": (
-        "The base is above 1e15, 1 or hardly above, or e.",
+        "The base is above 1e15, at most 1.5, or e.",
         "exponents without their denominator, an integer division in them, exp without log(base)",
         "Write base ** -(2 * i / d), with the division inside and of floats.",
     ),

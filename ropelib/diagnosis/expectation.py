@@ -228,6 +228,9 @@ class Expectation:
         expected, measured = (
             torch.nn.functional.pad(t, (0, longest - len(t))) for t in (expected, measured)
         )
+        # What turns by less than a millionth of a radian in all is not seen to turn.
+        unseen = (measured == 0) & (expected.abs() * int(m.far.positions[-1]) < 2e-6)
+        expected = expected.masked_fill(unseen, 0)
         # More than half a turn in one step looks like less, the other way.
         fast = torch.maximum(expected.abs(), measured.abs()) > math.pi
         apart = (measured - expected).where(~fast, wrap(measured - expected))

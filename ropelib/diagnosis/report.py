@@ -69,7 +69,7 @@ class Report:
 
     `layout`, `base`, `inv_freq`, `rotary_dim`, `direction` and `attention_factor` describe the
     rotation as measured and are None where that makes no sense: the factor where lengths differ,
-    frequencies and direction where angles are not the position times a frequency. `inv_freq` is
+    frequencies and direction where near positions are not turned at even steps. `inv_freq` is
     float64, rad/token, in the order of the pairs. `factor` is what geometric frequencies are
     divided by. `direction` is +1 for counterclockwise, -1 for clockwise. `axis_of_pairs` is the
     axis that turns each pair, where positions have several. Positions from 0 to `positions` - 1

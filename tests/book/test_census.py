@@ -1,5 +1,6 @@
 """The census: what is recorded is what the installed transformers gives, and the page has all."""
 
+import json
 import re
 from collections import Counter
 
@@ -12,8 +13,16 @@ from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
 from ropebook.census import survey
 from ropebook.census.__main__ import main
-from ropebook.census.page import COLUMNS, PARTS, breakable, dimensions, row
-from ropebook.census.picture import BARS, picture, said_of
+from ropebook.census.page import (
+    COLUMNS,
+    PARTS,
+    ROTATES_BESIDE,
+    breakable,
+    dimensions,
+    others,
+    row,
+)
+from ropebook.census.picture import BARS, picture, said_of, still
 from ropebook.census.survey import RUNS_WITH
 from ropelib import RopeConfig, inv_freq
 from ropelib.config.model_types import NEEDS
@@ -282,3 +291,15 @@ def test_the_landing_page_leads_from_debugging_to_the_census_and_the_vectors():
     index = (survey.RECORDED.parents[1] / "index.md").read_text("utf-8")
     card = index.partition("{grid-item-card} Debug yours")[2].partition(":::")[0]
     assert "(practice/census.md)" in card and "(library/conformance.md)" in card
+
+
+@pytest.mark.skipif(not INSTALLED, reason="the census is that of another transformers")
+@pytest.mark.parametrize("model_type", ROTATES_BESIDE)
+def test_what_rotates_beside_a_text_that_does_not_is_said(model_type):
+    part, words = ROTATES_BESIDE[model_type]
+    held = json.dumps(CONFIG_MAPPING[model_type]().to_dict(), default=str)
+    assert f'"model_type": "{part}"' in held
+    at_rest = {name for said, names in CENSUS["others"].items() if still(said) for name in names}
+    assert part not in {name.split(survey.WITHIN)[0] for name in at_rest}
+    assert model_type in {name.split(survey.WITHIN)[0] for name in at_rest}
+    assert others(CENSUS, stand=True).count(words) >= 1

@@ -286,7 +286,7 @@ def test_a_report_says_how_many_and_which():
     verdicts = [Verdict(f"case-{i}", "wrong", 2.0, "worst in q[0]") for i in range(20)]
     told = str(Report("0123456789abcdef", "bfloat16", (*verdicts, Verdict("last", "exact", 0.5))))
     assert told.startswith("21 cases in bfloat16, vectors 0123456789ab: 1 exact, 20 wrong\n")
-    assert "  wrong            case-0: 2 of what is allowed, worst in q[0]\n" in told
+    assert "  wrong            case-0: 2 of what exact allows, worst in q[0]\n" in told
     assert told.endswith("\n  and 8 more") and "last" not in told
     assert GRADES[0] == "exact"
 

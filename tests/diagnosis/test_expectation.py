@@ -398,3 +398,22 @@ def test_code_in_bfloat16_is_compared_as_closely_as_it_rounds(coarse, head_dim):
     wrong = partial(coarse, base=12_000.0)
     assert diagnose(wrong, expected=exact, **options).codes[0] == "base-not-as-expected"
     assert not diagnose(exact, expected=wrong, **options).ok
+
+
+@pytest.mark.parametrize("base", [1e11, 1e16])
+def test_pairs_too_slow_to_be_seen_are_taken_as_expected(base):
+    def slow(x, ids):
+        return plain(x, ids, inv_freq(64, base))
+
+    options = {"inv_freq": inv_freq(64, base), "layout": "half"}
+    assert diagnose(slow, **options).codes == ("slow-pairs-stand-still",)
+    assert diagnose(plain, **options).codes[0] == "base-not-as-expected"
+
+
+@pytest.mark.parametrize("power", [1, 0.5, 0.25, -0.25, -0.5, -1])
+def test_powers_of_the_width_are_no_attention_factor(power):
+    def scaled(x, ids):
+        return plain(x, ids) * x.shape[-1] ** power
+
+    assert diagnose(scaled, max_position=600).codes == ("norm-not-kept",)
+    assert diagnose(lambda x, ids: plain(x, ids) * 1.3, max_position=600).ok

@@ -143,7 +143,7 @@ def test_frequencies_in_bfloat16_are_as_far_off_as_both_heads_say():
 
 
 def test_a_product_in_tf32_rounds_frequencies_too():
-    assert "up to 0.32 at 2048" in EXHIBITS["a product on the tensor cores"].saw
+    assert "up to 0.33 at 2048" in EXHIBITS["a product on the tensor cores"].saw
     apart = (in_tf32(SPEEDS.float()).double() - SPEEDS).abs().max() * 2048
     assert float(apart) == pytest.approx(0.325, abs=0.001)
 
