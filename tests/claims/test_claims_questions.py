@@ -10,6 +10,7 @@ from ropelib import RopeConfig, RotaryEmbedding, apply_rotary, cos_sin, inv_freq
 from ropelib.attention import attend
 from ropelib.axes import axial_cos_sin, axis_of_pairs
 from ropelib.config.gallery import GALLERY
+from ropelib.diagnosis import diagnose
 from ropelib.distance import cosine_mean
 from ropelib.encodings import Alibi, Rotary
 from ropelib.frequencies import wavelength
@@ -124,6 +125,103 @@ def test_an_attention_factor_that_is_not_read_doubles_the_scores():
     assert factor_of(mscale=1.0, mscale_all_dim=1.0) == 1
     assert factor_of() == pytest.approx(1.416, abs=5e-4)
     assert factor_of() ** 2 == pytest.approx(2, abs=0.01)
+
+
+SCALINGS = {  # what the answer says of each rule: how much scores change, and the code
+    "llama3": (LLAMA3 | {"original_max_position_embeddings": 8192}, 0, 0.01, "scaling-missing"),
+    "linear": ({"factor": 4.0}, 0.4, 0.8, "factor-not-as-expected"),
+    "yarn": (
+        {"factor": 4.0, "original_max_position_embeddings": 8192},
+        0.2,
+        0.4,
+        "scaling-missing",
+    ),
+    "dynamic": ({"factor": 4.0}, 0, 0, "long-calls-not-tried"),
+}
+
+
+@pytest.mark.parametrize("rope_type", SCALINGS)
+def test_a_scaling_that_is_missing_shows_in_short_texts_by_its_rule(rope_type):
+    rule, least, most, code = SCALINGS[rope_type]
+    file = dict(model_type="llama", head_dim=128, rope_theta=5e5, max_position_embeddings=1024)
+    file["rope_scaling"] = {"rope_type": rope_type, **rule}
+    scaled = RopeConfig.from_hf(file)
+    q, k = drawn(2, 64, 32, 128)
+
+    def scores(speeds, factor):
+        tables = cos_sin(range(32), speeds, attention_factor=factor, dtype=torch.float64)
+        return apply_rotary(q, *tables, layout="half") @ apply_rotary(k, *tables, layout="half").mT
+
+    plain = scores(inv_freq(128, 5e5), 1)
+    changed = plain - scores(scaled.inv_freq(32), scaled.attention_factor(32))
+    assert least <= changed.std() / plain.std() <= most
+
+    def without(x, ids):
+        return turned(x, ids, base=5e5)
+
+    options = {"expected": file, "head_dim": 128}
+    assert diagnose(without, **options, max_position=512).codes == (code,)
+    if rope_type == "dynamic":
+        assert not diagnose(without, **options, max_position=4096).ok
+
+
+def test_a_misspelled_key_is_passed_over_by_transformers_and_refused_here():
+    from transformers import LlamaConfig
+    from transformers.models.llama.modeling_llama import LlamaRotaryEmbedding
+
+    def speeds(**key):
+        rope = {"rope_type": "yarn", "factor": 4.0, "rope_theta": 1e6, **key}
+        file = LlamaConfig(max_position_embeddings=131_072, head_dim=128, rope_parameters=rope)
+        return LlamaRotaryEmbedding(file).inv_freq
+
+    misspelled = speeds(original_max_position_embedding=32_768)
+    assert torch.equal(misspelled, speeds(original_max_position_embeddings=131_072))
+    assert not torch.equal(misspelled, speeds(original_max_position_embeddings=32_768))
+    rope = {"rope_type": "yarn", "factor": 4.0, "original_max_position_embedding": 32_768}
+    file = dict(model_type="llama", head_dim=128, rope_theta=1e6, rope_scaling=rope)
+    with pytest.raises(ValueError, match=r"'original_max_position_embedding'\] is unknown"):
+        RopeConfig.from_hf(file)
+
+
+def rounded_at_each_step(x, positions):
+    cos, sin = (torch.cat((t, t), -1).to(x.dtype) for t in cos_sin(positions, inv_freq(128)))
+    a, b = x.chunk(2, -1)
+    return x * cos + torch.cat((-b, a), -1) * sin
+
+
+@pytest.mark.parametrize(("dtype", "share"), [(torch.bfloat16, 2**-6), (torch.float16, 2**-9)])
+def test_a_fair_kernel_is_within_a_share_of_the_pair_and_not_of_each_number(dtype, share):
+    x = drawn(4, 8, 256, 128).to(dtype)
+    found, exact = rounded_at_each_step(x, range(256)), turned(x.double(), range(256))
+    one, other = exact.chunk(2, -1)
+    allowed = share * torch.hypot(one, other).repeat(1, 1, 1, 2)
+    assert ((found.double() - exact).abs() <= allowed).all()
+    with pytest.raises(AssertionError, match="Mismatched elements"):
+        torch.testing.assert_close(found, exact.to(dtype))
+
+
+def test_what_is_rounded_once_differs_in_a_third_of_the_numbers_and_is_nearer():
+    x = drawn(4, 8, 256, 128).bfloat16()
+    often, once = rounded_at_each_step(x, range(256)), turned(x, range(256))
+    exact = turned(x.double(), range(256))
+    assert 0.25 < (often != once).double().mean() < 0.45
+    off = [(found.double() - exact).square().mean() for found in (once, often)]
+    assert off[0] < 0.7 * off[1]
+
+
+def test_a_step_that_restarts_after_a_prefix_is_named():
+    def restarts(x, ids):
+        return turned(x, ids - ids[:1] if ids.dim() == 1 else ids)
+
+    def one_late(x, ids):
+        return turned(x, ids + (ids[..., :1] > 0))
+
+    def plain(x, ids):
+        return turned(x, ids)
+
+    for step, code in ((restarts, "restarts"), (one_late, "off-by-one"), (plain, None)):
+        codes = diagnose(plain, decode=step, head_dim=64, max_position=600).codes
+        assert code in codes[0] if code else codes == ()
 
 
 def test_a_larger_base_keeps_equal_contents_alike_at_10000_tokens():
