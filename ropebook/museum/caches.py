@@ -17,7 +17,8 @@ AT_512 = inv_freq(64, 10_000.0 * 13 ** (64 / 62))
     shows="nonsense",
     saw="The prompt is read rightly, and every word that follows stands at its beginning.",
     where="Blaizzy/mlx-vlm/issues/1983",
-    also=("Blaizzy/mlx-vlm/pull/1993", "RobertCsordas/moeut/pull/6"),
+    also=("Blaizzy/mlx-vlm/pull/1993",),
+    akin=("RobertCsordas/moeut/pull/6",),
     code="decode-restarts-at-zero",
     mend=("0 * offset", "offset"),
     part="decode",
@@ -123,7 +124,7 @@ def base_of_this_length(x, position_ids):
 @HALL.shows(
     "a switch in the middle of a text",
     shows="nonsense",
-    saw="Good up to token 4096, nonsense from the next one on.",
+    saw="Good up to token 4096, often garbled from the next one on.",
     where="huggingface/transformers/pull/33129",
     also=("microsoft/onnxruntime-genai/pull/1161",),
     code="cached-keys-keep-old-frequencies",

@@ -39,7 +39,7 @@ def reads_past_the_table(x, position_ids):
     "attention looks at.",
 )
 def pairs_written_in(x, position_ids):
-    """One model of the family pairs halves, the others neighbors."""
+    """One family of models pairs halves, another one neighbors."""
 
     def kernel(is_neox):
         layout = "interleaved"  # written in
@@ -83,7 +83,7 @@ def padded_width(x, position_ids):
     differs="In the thread half of the key is made of the query, too.",
 )
 def crossed_wires(q, k, position_ids):
-    """A line was copied, and one letter of it not changed."""
+    """Two names of the line for k stand in that for q."""
     cos, sin = cos_sin(position_ids, SPEEDS, dtype=torch.float32)
     cos, sin = (t[..., None, :, :].to(q.dtype) for t in (cos, sin))
     (q0, q1), (k0, k1) = q.chunk(2, -1), k.chunk(2, -1)

@@ -19,8 +19,8 @@ LEFT_BEHIND = torch.tensor([6.93e-18, 0.0, 2.3e7, 0.0, 6.93e-18, 1.4e-45, 0.0, 3
 @HALL.shows(
     "memory that nobody filled",
     shows="nonsense",
-    saw="Training begins at a loss of 11.08 where it should be 3.63 (two more bugs had a share "
-    "in it). Nothing is raised.",
+    saw="Training begins at a loss of 11.08 where it should be 3.63 (a configuration "
+    "that was overridden had a share in it). Nothing is raised.",
     where="pytorch/torchtitan/issues/4783",
     also=(
         "pytorch/torchtitan/issues/3775",

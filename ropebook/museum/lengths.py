@@ -63,7 +63,6 @@ def in_tf32(values: torch.Tensor) -> torch.Tensor:
     saw="Perplexity of a model of 1B at 32,768 tokens 2916, then 5.50; of one of 8B 5.22, then "
     "3.20. It begins at 8192, says the thread.",
     where="ikawrakow/ik_llama.cpp/pull/2291",
-    also=("jmaczan/tiny-vllm/pull/1",),
     code="scaling-missing",
     mend=("return attention()", 'return attention(file["rope_freqs"])'),
     meant=Meant(LLAMA),
