@@ -44,7 +44,7 @@ HALF = frozenset(
     qwen3_omni_moe_talker_text qwen3_omni_moe_text qwen3_vl_moe_text qwen3_vl_text
     qwen4_exp_text recurrent_gemma seed_oss smollm3 solar_open stablelm starcoder2 step3p5
     t5_gemma_module t5gemma2_decoder t5gemma2_text timesfm2_5 ultrabert unlimited_ocr_text
-    vaultgemma voxtral_realtime_encoder voxtral_realtime_text wav2vec2-bert wav2vec2-conformer
+    vaultgemma voxtral_realtime_encoder voxtral_realtime_text
     xcodec2 zamba2 zaya
     """.split()
 )
@@ -67,6 +67,7 @@ AXIAL = frozenset(
 )
 
 # What is computed for these is not the rotation of this library.
+_BEFORE_PROJECTION = "if it rotates, it turns the input of W_q and W_k, not queries and keys"
 UNSUPPORTED = {
     "blt": "its parts rotate, each in its own way: read one of them, such as global_config",
     "clvp_encoder": "it rotates values too",
@@ -85,6 +86,8 @@ UNSUPPORTED = {
     "timm_backbone": "it wraps a model of timm, whose own code decides",
     "timm_wrapper": "it wraps a model of timm, whose own code decides",
     "vjepa2": "it rotates by three coordinates",
+    "wav2vec2-bert": _BEFORE_PROJECTION,
+    "wav2vec2-conformer": _BEFORE_PROJECTION,
 } | dict.fromkeys(sorted(AXIAL), "it rotates by two coordinates")
 
 # A file of these may hold its text part alone, without a part of that name around it.
@@ -134,8 +137,6 @@ TEXT_TYPES = {
 NEEDS = {
     "esm": ("position_embedding_type", "rotary"),
     "granitemoehybrid": ("position_embedding_type", "rope"),
-    "wav2vec2-bert": ("position_embeddings_type", "rotary"),
-    "wav2vec2-conformer": ("position_embeddings_type", "rotary"),
     "zamba2": ("use_mem_rope", True),
 }
 

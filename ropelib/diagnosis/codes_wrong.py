@@ -23,8 +23,8 @@ WRONG = {
     ),
     "not-finite": (
         "The result holds infinities, or no numbers.",
-        "a division by zero, or memory that nobody has written",
-        "Write every element; divide by nothing that can be 0.",
+        "a division by zero, memory nobody has written, numbers above 65504 in float16",
+        "Write every element; divide by nothing that can be 0; keep numbers and factors small.",
     ),
     "device-not-kept": (
         "The result lies on another device than x.",

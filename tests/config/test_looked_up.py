@@ -20,8 +20,6 @@ OTHERS = ("vision", "2d", "time", "multidimensional", "self_attn", "cross_attn")
 # Whose layers do not take tables for a function to measure; what they turn is measured elsewhere.
 BY_HAND = {
     "roformer": "test_gallery.py",
-    "wav2vec2-bert": "below",
-    "wav2vec2-conformer": "below",
     # Of MLA two functions stand in the file; the main one is that of the flag's default.
     **dict.fromkeys(model_types.HAS_INTERLEAVE_FLAG, "test_model_types.py"),
     "deepseek_v32": "test_model_types.py",
@@ -122,26 +120,29 @@ def test_a_file_whose_model_learned_its_frequencies_is_refused():
             RopeConfig.from_hf(config.to_dict())
 
 
-@pytest.mark.parametrize("name", ["wav2vec2_bert", "wav2vec2_conformer"])
-def test_speech_models_rotate_halves(name):
-    module = __import__(f"transformers.models.{name}.modeling_{name}", fromlist=["x"])
-    attention = next(
-        cls
-        for cls in vars(module).values()
-        if inspect.isclass(cls) and hasattr(cls, "_apply_rotary_embedding")
+@pytest.mark.parametrize("name", ["wav2vec2-bert", "wav2vec2-conformer"])
+def test_models_of_speech_that_rotate_before_the_projection_are_refused(name):
+    """Queries and keys are not turned: scores do not follow the distance."""
+    small = dict(hidden_size=16, num_attention_heads=1, position_embeddings_type="rotary")
+    config = CONFIG_MAPPING[name](**small)
+    stem = name.replace("-", "_")
+    module = __import__(f"transformers.models.{stem}.modeling_{stem}", fromlist=["x"])
+    attention, projected = (
+        next(
+            cls(config)
+            for cls in vars(module).values()
+            if inspect.isclass(cls) and hasattr(cls, "_apply_rotary_embedding")
+        ),
+        [],
     )
-
-    class Heads:
-        num_heads, head_size = 1, 16
-
-    x = torch.eye(16)[:3][:, None]
-    angles = torch.rand(3, 8)
+    attention.linear_q.register_forward_pre_hook(lambda _, given: projected.append(given[0]))
+    x, angles = torch.randn(1, 5, 16), torch.rand(5, 8)
     cos, sin = (torch.cat([f(angles)] * 2, -1) for f in (torch.cos, torch.sin))
-    half = x * cos[:, None] + torch.cat([-x[..., 8:], x[..., :8]], -1) * sin[:, None]
-    out = attention._apply_rotary_embedding(
-        Heads, x.transpose(0, 1), torch.stack([cos, sin])[:, :, None, None, :]
-    )
-    torch.testing.assert_close(out, half.transpose(0, 1))
+    attention(x, relative_position_embeddings=torch.stack([cos, sin])[:, :, None, None, :])
+    half = x * cos + torch.cat([-x[..., 8:], x[..., :8]], -1) * sin
+    torch.testing.assert_close(projected[0], half)
+    with pytest.raises(ValueError, match="the input of W_q and W_k, not queries and keys"):
+        RopeConfig.from_hf(config.to_dict())
 
 
 @pytest.mark.filterwarnings("ignore")

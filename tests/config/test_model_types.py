@@ -38,8 +38,6 @@ SPECIAL = {
     "qwen3_omni_moe_text",  # their default widths do not fit their default heads
     "cohere_compass_text",  # its default lacks a base
     "esm",
-    "wav2vec2-bert",
-    "wav2vec2-conformer",  # no rope_parameters
     "dots3_note_audio_encoder",  # the functions beside it are those of other towers
     "neomme",  # takes two rows of positions
 }
