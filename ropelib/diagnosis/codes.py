@@ -55,7 +55,7 @@ _NOTES = {
     "slow-pairs-stand-still": (
         "The slowest pairs do not turn.",
         "p-RoPE, as in Gemma 4; of one pair alone, a loop that ends early; a base so large that "
-        "they turn too little to be seen, at 1e11 of a width of 64",
+        "they turn too little to be seen, at 2e10 of a width of 64",
         "Right where it is meant; expected= tells it from a loop that ends early.",
     ),
     "trailing-dimensions": (
@@ -101,8 +101,8 @@ _NOTES = {
     "attention-factor": (
         "cos and sin are multiplied by a factor.",
         "YaRN or LongRoPE",
-        "Right where it is meant; expected= says so. Without it the width, its square and fourth "
-        "root and their reciprocals are norm-not-kept.",
+        "Right where it is meant; expected= says so. Without it the width, its square root, from a "
+        "width of 40 on its fourth root, and the reciprocals of the three are norm-not-kept.",
     ),
     "q-and-k-factors-differ": (
         "q and k have factors of their own, and scores their product.",
