@@ -55,7 +55,7 @@ _NOTES = {
     "slow-pairs-stand-still": (
         "The slowest pairs do not turn.",
         "p-RoPE, as in Gemma 4; of one pair alone, a loop that ends early; a base so large that "
-        "they turn too little to be seen, at 2e10 of a width of 64",
+        "they turn too little to be seen, as 2e10 at a width of 64 is",
         "Right where it is meant; expected= tells it from a loop that ends early.",
     ),
     "trailing-dimensions": (

@@ -33,13 +33,18 @@ def of_the_gallery(expected: object) -> object:
     return found or expected
 
 
+def _configuration(expected: object) -> RopeConfig | None:
+    with warnings.catch_warnings(action="ignore"):  # it is read again, and then they are heard
+        meant = described(expected)
+    return meant if isinstance(meant, RopeConfig) else None
+
+
 def width_meant(
     expected: object, probe: Probe, of_width: Callable[[int], Sequence[Probe]]
 ) -> int | None:
     """Return `head_dim` of a configuration, unless a rotation has its own or refuses it."""
-    with warnings.catch_warnings(action="ignore"):  # it is read again, and then they are heard
-        meant = described(expected)
-    if not isinstance(meant, RopeConfig):
+    meant = _configuration(expected)
+    if meant is None:
         return None
     widths = (meant.head_dim, probe.head_dim)
     own = getattr(probe.rotate, "head_dim", None) == probe.head_dim
@@ -73,6 +78,6 @@ def made_again(rotate: Rotate, expected: object, other: Measured | None) -> tupl
     if other is not None:
         base = other.fit.base if other.is_proportional and other.fit.is_geometric else None
     else:
-        meant = described(expected)
-        base = meant.base if isinstance(meant, RopeConfig) else None
+        meant = _configuration(expected)
+        base = meant and meant.base
     return () if base is None else (make(base),)

@@ -219,9 +219,9 @@ def test_a_step_that_restarts_after_a_prefix_is_named():
     def plain(x, ids):
         return turned(x, ids)
 
-    for step, code in ((restarts, "restarts"), (one_late, "off-by-one"), (plain, None)):
-        codes = diagnose(plain, decode=step, head_dim=64, max_position=600).codes
-        assert code in codes[0] if code else codes == ()
+    said = {restarts: ("decode-restarts-at-zero",), one_late: ("decode-off-by-one",), plain: ()}
+    for step, codes in said.items():
+        assert diagnose(plain, decode=step, head_dim=64, max_position=600).codes == codes
 
 
 def test_a_larger_base_keeps_equal_contents_alike_at_10000_tokens():

@@ -127,14 +127,12 @@ def test_models_of_speech_that_rotate_before_the_projection_are_refused(name):
     config = CONFIG_MAPPING[name](**small)
     stem = name.replace("-", "_")
     module = __import__(f"transformers.models.{stem}.modeling_{stem}", fromlist=["x"])
-    attention, projected = (
-        next(
-            cls(config)
-            for cls in vars(module).values()
-            if inspect.isclass(cls) and hasattr(cls, "_apply_rotary_embedding")
-        ),
-        [],
+    attention = next(
+        cls(config)
+        for cls in vars(module).values()
+        if inspect.isclass(cls) and hasattr(cls, "_apply_rotary_embedding")
     )
+    projected = []
     attention.linear_q.register_forward_pre_hook(lambda _, given: projected.append(given[0]))
     x, angles = torch.randn(1, 5, 16), torch.rand(5, 8)
     cos, sin = (torch.cat([f(angles)] * 2, -1) for f in (torch.cos, torch.sin))

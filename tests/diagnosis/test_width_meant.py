@@ -3,6 +3,8 @@
 And pairs are those that are said beside it, and what takes its base from its maker has that of it.
 """
 
+import warnings
+
 import pytest
 import torch
 
@@ -118,3 +120,13 @@ def test_a_class_of_a_course_meets_a_model_from_the_shell(tmp_path, capsys):
     assert "wrong: layout-not-as-expected" in capsys.readouterr().out
     assert main([*call, "--layout", "interleaved", "--max-position", "600"]) == 0
     assert "128 of 128" in capsys.readouterr().out
+
+
+def test_what_a_configuration_says_in_vain_is_told_once():
+    linear = {"rope_type": "linear", "factor": 2.0, "beta_fast": 32.0}
+    file = {"model_type": "llama", "head_dim": 64, "rope_theta": 1e4, "rope_scaling": linear}
+    for expected, key, times in ((file, "beta_fast", 1), (QWEN_VL, "mrope_section", 0)):
+        with warnings.catch_warnings(record=True) as heard:
+            warnings.simplefilter("always")
+            diagnose(of_the_course("Rotary"), expected=expected, max_position=64)
+        assert sum(key in str(one.message) for one in heard) == times
