@@ -304,5 +304,6 @@ def table() -> dict[str, Any]:
         "unsupported_types": UNSUPPORTED_TYPES,
         "ratio_of_lengths": RATIO_OF_LENGTHS,
         "not_of_the_tables": NOT_OF_THE_TABLES,
+        "read_elsewhere": READ_ELSEWHERE,
         "model_types": MODEL_TYPES,
     }

@@ -225,7 +225,8 @@ _NOTES = {
     "centered": (
         "Places are counted from the middle of an image, or from another origin.",
         "coordinates from -1 to 1 (DINOv3), or from 1 on all axes (Llama 4)",
-        "Right where q and k both do so, as scores depend on distances.",
+        "Right where q and k both do so, as scores depend on distances. Of one axis alone: the "
+        "middle of all places, or half way between two; others are positions-shifted.",
     ),
     "several-axes": (
         "Each pair follows one axis of several.",

@@ -226,12 +226,12 @@ WRONG = {
         "Take position_ids as they come; hand an offset on.",
     ),
     "off-by-one": (
-        "Every position is shifted by one.",
+        "Every position is shifted by one; scores with itself stay right.",
         "positions counted from 1, or taken after the new token was counted",
         "Let the first token be 0.",
     ),
     "positions-shifted": (
-        "All positions of a call, or of an axis, are shifted by one number.",
+        "All positions of a call, or of an axis, are shifted by one number; scores within it fit.",
         "an offset added twice, one of another sequence, or one that counts the new tokens",
         "Let the first token be 0; add an offset once, as it was before new tokens were counted.",
     ),

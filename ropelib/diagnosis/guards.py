@@ -51,7 +51,8 @@ def _findings() -> list[Finding]:
             "",
             cause="an argument of another kind or shape than it is written for; adapters make one "
             "form of another; a number of heads or tokens that is written into it, or a table of "
-            "fewer than 12 positions, or as long as the call; or nothing is returned",
+            "fewer than 12 positions, or as long as the call; a table or kernel of another device "
+            "(device=); or nothing is returned",
         ),
         Finding(
             "call-hangs",

@@ -12,6 +12,7 @@ from ropelib.diagnosis.tensors import wrap
 
 _LEAST = 2e-6  # rad a turn; float32 holds 2 pi to a tenth of that
 _FITS = 0.2  # of the error: what whole turns may leave unexplained
+_STRAYS, _ROUNDED = 0.25, 3e-7  # of that number, and rad: what angles below a turn may be off by
 
 
 def reduced_coarsely(m: Measured) -> Finding | None:
@@ -55,6 +56,9 @@ def _fitted(
             off += float(wrap(error - number * off) / number)
     before = wrap(errors[:, pairs]).square().mean().sqrt()
     left = wrap(errors[:, pairs] - turns[:, pairs] * off).square().mean().sqrt()
+    first = errors[turns == 0]  # angles of less than a turn have none taken off
+    if first.numel() and float(first.square().mean().sqrt()) > _STRAYS * abs(off) + _ROUNDED:
+        return None
     return float(left / before) if before else 1.0, off, float(turns.abs().max())
 
 

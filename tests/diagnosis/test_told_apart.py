@@ -5,6 +5,7 @@ import math
 import pytest
 import torch
 from exhibits import EXHIBITS, PLAIN, plain
+from exhibits.kit import turn
 
 from ropelib.diagnosis import diagnose
 
@@ -142,3 +143,12 @@ def test_what_is_coarse_or_bent_is_said_of_that_alone(name):
     begins, ends, cause = SAID[name]
     assert finding.sentence.startswith(begins) and finding.sentence.endswith(ends)
     assert cause in finding.cause
+
+
+@pytest.mark.parametrize("error", [-5e-5, 5e-5, 1.5e-4])
+def test_an_error_that_does_not_grow_with_turns_is_not_said_to(error):
+    def rotate(x, ids):
+        angles = ids[..., None].double() * PLAIN
+        return turn(x, angles + error * (ids > 0)[..., None], "half")
+
+    assert diagnose(rotate, head_dim=64).ok

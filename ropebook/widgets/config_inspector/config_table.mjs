@@ -88,6 +88,7 @@ export const table = {
   unsupported_types: { axial: "it rotates by two coordinates" },
   ratio_of_lengths: ["yarn", "longrope"],
   not_of_the_tables: { finetuned: "says how the model was trained" },
+  read_elsewhere: { attn_factor: "another engine reads it" },
   model_types: {
     ...{
       interleaved: ["deepseek_v3", "cohere2", "cohere2_moe", "chatglm"],

@@ -65,7 +65,11 @@ function checkedEntry({ table, note }, entry, type, where, ofAType) {
     if (has(table.not_of_the_tables, key)) note("aside", key, { why: table.not_of_the_tables[key] });
     else if (type === "default" && has(ofAType, key)) refuse("lost", { key, keys: [where + key] });
     else if (has(ofAType, key)) note("no_effect", key, { type });
-    else refuse("unknown", { key: where + key, type, known: Object.keys(rules).sort() });
+    else {
+      const named = { key: where + key, type, known: Object.keys(rules).sort() };
+      if (has(table.read_elsewhere, key)) refuse("readElsewhere", { ...named, why: table.read_elsewhere[key] });
+      refuse("unknown", named);
+    }
   }
   rules[ORIGINAL] = "count";
   const read = keysOf(entry, (key) => has(rules, key)).map((key) => [key, entry[key]]);

@@ -12,6 +12,7 @@ test("each mistake is named by its key", () => {
     [{ rope_scaling: { type: "linear", factor: "8.0" } }, "rule", "rope_scaling.factor"],
     [{ rope_scaling: { type: "linear", factor: 0.5 } }, "rule", "rope_scaling.factor"],
     [{ rope_scaling: { type: "linear", factor: 2, magic: 1 } }, "unknown", "rope_scaling.magic"],
+    [{ rope_scaling: { type: "yarn", factor: 2, attn_factor: 1 } }, "readElsewhere", "rope_scaling.attn_factor"],
     [{ rope_theta: -10000 }, "rule", "rope_theta"],
     [{ rope_theta: "10000" }, "rule", "rope_theta"],
     [{ rope_scaling: { type: "magic" } }, "type", "rope_scaling.rope_type"],

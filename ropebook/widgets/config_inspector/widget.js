@@ -90,6 +90,7 @@ export const WORDS = {
       mixed: "rope_parameters must be flat or hold one set per kind of layer, got both: {keys}.",
       lost: "{keys}: given, but the rope type is default or not named.",
       unknown: "{key} is unknown; rope type {type} reads {known}.",
+      readElsewhere: "{key} is unknown; rope type {type} reads {known}; {why}.",
       type: "{key} must be one of {known}, got {value}.",
       unsupportedType: "Rope type {value} is not computed here: {why}.",
       headDim: "head_dim is missing, and so is hidden_size or num_attention_heads to compute it from.",
