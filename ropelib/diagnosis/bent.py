@@ -44,9 +44,16 @@ def bent(m: Measured, phases: Tensor, ids: Tensor) -> Finding | None:
     return wrong(
         code,
         f"Position p is not read as p{like and f', but as {like}'}: all pairs turn {told}.",
-        _as_scaled(like) or _CAUSES[code],
+        _as_scaled(like) or _in_few_bits(like) or _CAUSES[code],
         int(ids[some[0]]),
     )
+
+
+def _in_few_bits(like: str) -> str:
+    """Return the cause where it is a position as a whole number of few bits has it."""
+    if not (written := re.fullmatch(r"int(\d+)\(p\)", like)):
+        return ""
+    return f"position_ids cast to int{written[1]}, which ends at {2 ** (int(written[1]) - 1) - 1}"
 
 
 def _as_scaled(like: str) -> str:
@@ -105,6 +112,9 @@ def _shapes(read: Tensor, ids: Tensor) -> Iterator[tuple[str, str]]:
 
 def _known(read: Tensor, ids: Tensor) -> Iterator[tuple[str, str, Tensor]]:
     yield "bent", "log(1 + p)", (1 + ids).log()
+    for bits in (8, 16):
+        half = 2 ** (bits - 1)
+        yield "wrap-around", f"int{bits}(p)", (ids + half) % (2 * half) - half
     if float(read[1:].min()) > 0:
         power = math.log(float(read[-1] / read[1])) / math.log(float(ids[-1] / ids[1]))
         name = "sqrt(p)" if abs(power - 0.5) < 1e-3 else f"p ** {power:.4g}"

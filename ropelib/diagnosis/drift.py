@@ -9,6 +9,7 @@ from ropelib.diagnosis.report import Finding
 from ropelib.diagnosis.tensors import wrap
 
 ANGLE_ERROR = 0.02  # rad; float32 angles are below it up to 8191, a lost position is far above
+_ALIKE = 1e-4  # rad
 _FEWEST, _MOST_STEPS = 3, 4096  # pairs that agree; steps of a turn, fewer than angles have
 
 
@@ -29,13 +30,13 @@ def drift(
         when: of which vectors that holds.
         evidence: what is told beside.
     """
-    if steps := _steps_of_a_turn(phases):
+    if steps := steps_of_a_turn(phases):
         return Finding(
             "angles-drift",
             "wrong",
             f"Angles are rounded to multiples of 2 pi / {steps}{when}, {math.tau / steps:.3g} rad.",
-            evidence,
-            "coarse tables of cos and sin, read at the nearest angle",
+            {},
+            "coarse tables of cos and sin, read at the nearest angle or the one below it",
         )
     positions = ids.double()[:, None]
     guesses = (
@@ -51,6 +52,9 @@ def drift(
     if bound := _bound(strays, positions * speeds):
         sizes = f". Each is right as long as it is below about {bound:.2g} rad"
         cause = "angles taken modulo what is no whole turn, or that lose digits as they grow"
+    if float(phases.abs().max()) < 1 + _ALIKE and bool((positions * speeds).abs().max() > 2):
+        sizes = ", and none is larger than 1 rad"
+        cause = "cos and sin taken of tables of sines: tables handed where angles are meant"
     return Finding(
         "angles-drift",
         "wrong",
@@ -88,7 +92,7 @@ def _bound(strays: Tensor, angles: Tensor) -> float | None:
     return (low + high) / 2 if low < high else None
 
 
-def _steps_of_a_turn(phases: Tensor) -> int:
+def steps_of_a_turn(phases: Tensor) -> int:
     """Return n if all angles are multiples of 2 pi / n; 0 if there is no such n that is small."""
     turns = (phases / math.tau).flatten()
     apart = turns.sort().values.diff()

@@ -15,7 +15,12 @@ from ropelib.diagnosis.axes_meant import axes_not_asked, axes_not_compared, expe
 from ropelib.diagnosis.causes import inverted_blend, last_pair_still
 from ropelib.diagnosis.described import described, of_the_gallery
 from ropelib.diagnosis.dynamic_meant import grown_when_short
-from ropelib.diagnosis.expected_frequencies import axes_off, base_off, in_reverse
+from ropelib.diagnosis.expected_frequencies import (
+    axes_off,
+    base_off,
+    in_another_order,
+    in_reverse,
+)
 from ropelib.diagnosis.expected_results import others_turn, results_differ
 from ropelib.diagnosis.fit import Fit
 from ropelib.diagnosis.measured import Measured
@@ -294,7 +299,8 @@ class Expectation:
             if unscaled and (finding := base_off(m, fit)):
                 return finding
         meant = self.axis_of_pairs or (self.other and self.other.axes and self.other.axes.of_pairs)
-        return axes_off(m, measured, expected, meant) or Finding(
+        exchanged = in_another_order(measured, expected, self._noise(m))
+        return axes_off(m, measured, expected, meant) or exchanged or Finding(
             "frequencies-not-as-expected",
             "wrong",
             "Frequencies are not the expected ones.",

@@ -102,6 +102,29 @@ def in_reverse(measured: Tensor, expected: Tensor, noise: float) -> Finding | No
     )
 
 
+def in_another_order(measured: Tensor, expected: Tensor, noise: float) -> Finding | None:
+    """Return the finding that the frequencies are the expected ones, at other pairs."""
+    sizes, meant = measured.abs(), expected.abs()
+    apart = (sizes.sort().values - meant.sort().values).abs()
+    tolerance = (_SAME + 4 * noise) * meant.sort().values
+    if bool((apart > tolerance).any()):
+        return None
+    seats = ((sizes - meant).abs() > (_SAME + 4 * noise) * meant).nonzero().flatten()
+    if not len(seats):
+        return None
+    first = int(seats[0])
+    return wrong(
+        "frequencies-not-as-expected",
+        f"Frequencies are the expected ones in another order: {len(seats)} of {len(measured)} "
+        f"pairs have that of another one, the first of them pair {first}.",
+        "pairs, parts of a head or parts of axes that are joined in another order, or dimensions "
+        "that are counted from another one on",
+        pair=first,
+        measured=float(measured[first]),
+        expected=float(expected[first]),
+    )
+
+
 def _exponents_off(m, base: float) -> Finding | None:
     """Return the finding that the base is right and its exponents count something else."""
     measured = math.log(m.fit.base) / math.log(base)

@@ -6,12 +6,15 @@ from collections.abc import Iterable
 import torch
 from torch import Tensor
 
+from ropelib.diagnosis.drift import steps_of_a_turn
 from ropelib.diagnosis.measured import speeds_of
 from ropelib.diagnosis.probes import CallError
 from ropelib.diagnosis.report import Finding, note, wrong
 from ropelib.diagnosis.tensors import SAME, gap, random
 
 _OFF, _FAR = 1e-2, 1e-5  # rad that no shift explains: of any, of each position of a far one
+_MOST_OFF = 0.3  # rad, of the farthest one: with more any angles fit
+_ALIKE = 1e-4  # rad: angles of pairs that are one number
 _EXACT = 1e-3  # positions
 _UNEVEN = [0, 1, 3, 8, 4]  # positions in an order that is no other one counted back
 _SHORT = 9  # tokens of the short call, see `Measured.short_call`
@@ -37,7 +40,7 @@ def shift_of(start: Tensor, speeds: Tensor, turn: float = 2 * math.pi) -> float 
         for pair in order:
             left = _within(start[pair] - shift * speeds[pair], turn)
             shift += float(left) / float(speeds[pair])
-        allowed = _OFF + abs(shift) * _FAR  # frequencies are measured in float32
+        allowed = min(_OFF + abs(shift) * _FAR, _MOST_OFF)  # frequencies are measured in float32
         if float(_within(start - shift * speeds, turn).abs().max()) <= allowed:
             return shift
     return None
@@ -137,13 +140,8 @@ def shifted(m) -> Finding:
     if finding := _within_the_call(m) or _by_length(m):
         return finding
     shifts = _shifts(m)
-    if shifts is None:
-        return wrong(
-            "turned-at-position-0",
-            "Position 0 is not left alone, and no shift of positions explains it.",
-            "an offset added to the angles",
-            largest_angle_at_position_0=float(m.start.abs().max()),
-        )
+    if shifts is None or _alike(m):
+        return _turned(m)
     first = next(iter(shifts.values()))
     if any(abs(shift - first) > _EXACT for shift in shifts.values()):
         return _of_axes({axis: shift for axis, shift in shifts.items() if abs(shift) > _EXACT})
@@ -160,6 +158,41 @@ def shifted(m) -> Finding:
         since=0,
         shift=first,
     )
+
+
+def _alike(m) -> bool:
+    """Say whether all pairs are turned by one number at position 0, and by several after it."""
+    apart = m.start[: m.num_pairs].diff().abs()
+    return len(apart) > 1 and float(apart.max()) < _ALIKE < float(m.turning.diff().abs().max())
+
+
+def _turned(m) -> Finding:
+    """Return the finding on angles at position 0 that no shift explains."""
+    start = m.start[: m.num_pairs]
+    said, cause = "no shift of positions explains it", "an offset added to the angles"
+    if _are_cosines(m):
+        said = "angles are cosines of the position times the frequency, 1 rad there"
+        cause = "cos and sin taken of tables of cosines: tables handed where angles are meant"
+    elif _alike(m):
+        said = f"all pairs are turned by {float(start.mean()):.4g} rad there"
+        if steps := steps_of_a_turn(m.phases(m.far)[:, : m.num_pairs] - start):
+            said += f", and else by multiples of 2 pi / {steps} more"
+            cause = "coarse tables of cos and sin, filled in the middle of each step"
+    return wrong(
+        "turned-at-position-0",
+        f"Position 0 is not left alone: {said}.",
+        cause,
+        largest_angle_at_position_0=float(m.start.abs().max()),
+    )
+
+
+def _are_cosines(m) -> bool:
+    angles = m.phases(m.near)[:, : m.num_pairs]
+    if float((angles.abs() - 1).max()) > _ALIKE or float((angles[0].abs() - 1).abs().max()) > _ALIKE:
+        return False
+    angles = (angles * angles[0].sign()).clamp(-1, 1)
+    twice = 2 * angles[1] ** 2 - 1  # as near positions begin with 0, 1, 2
+    return float((twice - angles[2]).abs().max()) < 1e-3
 
 
 def reversed_order(m, of_the_call: bool = False) -> Finding | None:

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from ropelib.diagnosis.adapters import neighbors
 from ropelib.diagnosis.bent import bent
-from ropelib.diagnosis.drift import ANGLE_ERROR, allowed_error, drift
+from ropelib.diagnosis.drift import ANGLE_ERROR, allowed_error, drift, steps_of_a_turn
 from ropelib.diagnosis.fit import Fit
 from ropelib.diagnosis.measured import Measured, speeds_of
 from ropelib.diagnosis.paths import at_near_positions, otherwise
@@ -99,6 +99,8 @@ def explain(m: Measured, far: Curves, near: Curves, when: str) -> Finding | None
         if float(explained.mean()) > 0.97 and float(explained[strays].mean()) > 1 / 3:
             since = guess.since or since
             return Finding(guess.code, "wrong", guess.sentence, evidence, guess.cause, since)
+    if steps_of_a_turn(phases):
+        return drift(phases, far.positions, speeds, when, evidence)
     later = _later_speeds(phases, far.positions, since)
     if later is not None and since > 0:  # position 0 has no frequency
         ratios = (later / speeds).tolist()
@@ -126,7 +128,7 @@ def explain(m: Measured, far: Curves, near: Curves, when: str) -> Finding | None
             return beside
         return some_positions_wrong(far.positions[strays.any(1)], evidence, when)
     if not when and (otherwise_read := bent(m, phases, far.positions)):
-        return otherwise_read
+        return of_its_slot(m, far, int(strays.any(1).nonzero()[0]), dtype) or otherwise_read
     if named := of_its_axis(m, lambda part: _of_a_part(part, far, near, when)):
         return named
     return drift(phases, far.positions, speeds, when, evidence)

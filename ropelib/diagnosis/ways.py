@@ -1,5 +1,6 @@
 """Ways to call that the names of arguments do not tell apart: the one that is right is taken."""
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -27,8 +28,9 @@ def the_right_one(ways: Sequence[Way]) -> Callable:
     """Make a rotation that is called in the first of some ways in which it is right.
 
     Right is what a short call tells: heads are alike, tokens are not, and scores depend on the
-    distance. Where no way is right it is called in the first that works, of q and k for one of them
-    if not for both, to be judged so. What is taken stands in `way`, a list, from the first call on.
+    distance. Where no way is right it is called in one that works, of q and k for one of them if not
+    for both, and in which partners take as much of each other, to be judged so. What is taken
+    stands in `way`, a list, from the first call on.
 
     Example:
         >>> from ropelib import apply_rotary, cos_sin, inv_freq
@@ -60,7 +62,35 @@ def _best(ways: Sequence[Way], *given: Tensor) -> list[Way]:
             return [way]
         if right is not None:
             working[way] = right
-    return [max(working, key=working.get)] if working else []
+    if len(working) < 2:
+        return [*working]
+    return [max(working, key=lambda way: (working[way], -_unevenness(way, *given)))]
+
+
+def _unevenness(way: Way, *given: Tensor) -> float:
+    """Say how far partners are from taking as much of each other, and keeping as much, as in pairs.
+
+    Tables in another order than the pairs show so beside any slip in a line.
+    """
+    *tensors, ids = given
+    width = tensors[0].shape[-1]
+    ones = torch.eye(width, dtype=tensors[0].dtype, device=ids.device)[None, None]
+    positions = torch.ones(width, dtype=ids.dtype, device=ids.device)
+    try:
+        with torch.no_grad():
+            turned = way.call(
+                *(ones.clone() for _ in tensors),
+                positions.expand(*ids.shape[:-2], *ids.shape[-2:-1] and (1,), -1).clone(),
+            )
+    except Exception:  # as many tokens as there are dimensions, all at one position
+        return math.inf
+    first = turned if isinstance(turned, Tensor) else turned[0]
+    sizes = first[0, 0].detach().cpu().double().abs()
+    kept = sizes.diagonal()
+    partner = (sizes - kept.diag()).argmax(1)
+    taken = sizes.gather(1, partner[:, None])[:, 0]
+    uneven = (kept - kept[partner]).abs() + (taken - taken[partner]).abs()
+    return round(float(uneven.mean()), 4)
 
 
 def _part_that_is_right(way: Way, *given: Tensor) -> float | None:
