@@ -22,6 +22,7 @@ from ropelib.diagnosis.axes_meant import or_by_axes
 from ropelib.diagnosis.calls import CALLS
 from ropelib.diagnosis.causes import CAUSES, SHAPELESS
 from ropelib.diagnosis.circumstances import judged_in_eval, surroundings
+from ropelib.diagnosis.compiled import compiled_for_every_call
 from ropelib.diagnosis.described import made_again, width_meant
 from ropelib.diagnosis.expectation import SUSPECT, Expectation, is_a_rotation
 from ropelib.diagnosis.factors import without
@@ -77,6 +78,7 @@ MOST_DIMS, MOST_POSITIONS = 1024, 2**20  # what ordinary memory holds: the probe
 
 @one_thread()
 @or_of_another_width
+@compiled_for_every_call()
 def diagnose(
     rotate: object,
     *,
@@ -358,9 +360,7 @@ def _report(m: Measured, expectation: Expectation) -> Report:
         meant = f"{finding.sentence} If that is meant, say so: inv_freq= or expected=."
         finding = replace(finding, sentence=meant)
     described = finding is None or finding.code not in SHAPELESS
-    wrong = [finding] if finding else []
-    if described and not wrong:
-        wrong += filter(None, [expectation.mismatch(m)])
+    wrong = list(filter(None, [finding or expectation.mismatch(m)]))
     if finding is None:
         found = {f.code: f for f in reversed([rule(m) for rule in CALLS]) if f}
         wrong += _not_feigned(list(reversed(found.values())))

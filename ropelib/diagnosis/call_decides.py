@@ -7,6 +7,7 @@ from ropelib.diagnosis.inputs import through
 from ropelib.diagnosis.measured import Measured, speeds_of
 from ropelib.diagnosis.probes import CallError, Rotate
 from ropelib.diagnosis.report import Finding, wrong
+from ropelib.diagnosis.round_sizes import FILLS_BLOCKS
 from ropelib.diagnosis.tensors import SAME, gap, random, spread, wrap
 
 _KEPT = 1e-6  # of an entry that passes as it is
@@ -173,6 +174,15 @@ def of_the_long_call(m: Measured, together: Tensor, ends: list[int]) -> Finding 
     if not wrongly(m.full).any() or bool((sizes[in_chunks] <= few).any()):
         return None
     difference = gap(m.full, together)
+    if _right_with_one_less(m):
+        return wrong(
+            "round-sizes-wrong",
+            f"{m.limit} tokens in one call are turned otherwise than one by one, and "
+            f"{m.limit - 1} are not.",
+            FILLS_BLOCKS,
+            largest_difference=difference,
+            tokens=m.limit,
+        )
     if _turned_by_others(m):
         return scaled_in_the_prefill(difference, m.limit - 1)
     if _wrong_in_a_slot(m, few):
@@ -192,6 +202,14 @@ def of_the_long_call(m: Measured, together: Tensor, ends: list[int]) -> Finding 
         tokens=m.limit,
         right_up_to=few,
     )
+
+
+def _right_with_one_less(m: Measured) -> bool:
+    """Say whether one token less, which fills no block, is turned as it was alone."""
+    known = m.known[m.known < m.limit - 1]
+    x = random(1, 2, 1, m.head_dim).expand(1, 2, m.limit - 1, m.head_dim)
+    turned = m.probe(x, range(m.limit - 1))[:, :, known]
+    return not m.differs(turned, x[:, :, : len(known)], known).any()
 
 
 def _wrong_in_a_slot(m: Measured, count: int) -> bool:

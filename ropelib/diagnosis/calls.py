@@ -15,7 +15,7 @@ from ropelib.diagnosis.kept import (
 )
 from ropelib.diagnosis.measured import Measured
 from ropelib.diagnosis.past_the_end import grown_by_tokens
-from ropelib.diagnosis.paths import half_precision, position_or_slot
+from ropelib.diagnosis.paths import half_precision, position_or_slot, stays_rounded
 from ropelib.diagnosis.probes import CallError, by_head, heads_beside
 from ropelib.diagnosis.report import Finding, wrong
 from ropelib.diagnosis.slots import first_token_left
@@ -221,6 +221,8 @@ def _row_alone(m: Measured) -> Finding | None:
 
 def heads_rows_and_tokens(m: Measured) -> Finding | None:
     """The first of these: heads that are mixed show in rows, and in packed ones, too."""
+    if stays_rounded(m):  # which is no matter of heads or rows
+        return None
     few = [random(1, heads, 4, m.head_dim) for heads in (1, 2)]
     if all(m.differs(m.probe(x, range(4)), x, torch.arange(4)).any() for x in few):
         return _heads_counted(m)  # or it has changed since: the keys that are cached tell how
@@ -231,6 +233,7 @@ def heads_rows_and_tokens(m: Measured) -> Finding | None:
 
 CALLS = [
     _what_is_shared,
+    stays_rounded,
     heads_rows_and_tokens,
     tables_kept_by_ends,
     cached,

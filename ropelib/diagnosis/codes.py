@@ -81,7 +81,7 @@ _NOTES = {
     "frequencies-of-the-whole-head": (
         "Frequencies fit the whole head, and pairs lie in a part of it.",
         "p-RoPE with its pairs at the wrong distance, or head_dim in the exponent of a partial one",
-        "Say which is meant: expected=.",
+        "Say which is meant: expected=. Where they fit the part by a round base, none is told.",
     ),
     "linearly-scaled": (
         "All frequencies are divided by one factor, or multiplied as expected.",
@@ -182,7 +182,7 @@ _NOTES = {
     ),
     "contiguous-positions-only": (
         "Positions are counted on from the first of the call.",
-        "an offset: start_pos, offset, seqlen_offset",
+        "position_ids[0] + arange(tokens), or an offset of the call",
         "Enough where rows count on through all calls, for scores depend on distances; others need "
         "position_ids.",
     ),

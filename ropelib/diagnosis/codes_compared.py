@@ -141,7 +141,7 @@ COMPARED = {
     ),
     "frequencies-not-as-expected": (
         "Frequencies are not the expected ones.",
-        "another scaling method, or other parameters of it",
+        "another scaling method, or other parameters of it; or pairs in another order",
         "Compare rope_type and each of its keys, and in which order pairs are counted.",
     ),
     "long-calls-not-as-expected": (

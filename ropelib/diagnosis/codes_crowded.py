@@ -32,6 +32,12 @@ CROWDED = {
         "a first slot left for a class token",
         "Leave position 0 alone, not the first slot.",
     ),
+    "axes-told-by-lengths": (
+        "Wrong where a call has as many rows or tokens as positions have axes.",
+        "the side of the axes found by its length",
+        "Fix the place of the axes, and ask no lengths for it. Where text is exchanged so "
+        "too, it is called batch-rows-mixed or packed-rows-wrong.",
+    ),
     "repeated-positions-moved": (
         "Two tokens at one position are not turned alike.",
         "a position that repeats the one before counted on",
@@ -152,8 +158,10 @@ CROWDED = {
     # Steps of decoding
     "later-chunks-differ": (
         "A chunk of several tokens that is not the first is turned otherwise than in one pass.",
-        "one position for all tokens of a chunk, or that of its last token for the first",
-        "Take offset + arange(tokens), whatever the offset.",
+        "one position for all tokens of a chunk, that of its last token for the first, or the "
+        "prompt's first positions",
+        "Take offset + arange(tokens), whatever the offset; of positions of several axes the "
+        "chunk's own slice.",
     ),
     "scaled-in-the-prefill-alone": (
         "A long prompt is turned by scaled frequencies, and steps after it are not.",

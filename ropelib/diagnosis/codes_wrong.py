@@ -171,11 +171,12 @@ WRONG = {
     ),
     "frequencies-unfilled": (
         "Frequencies are zero here and there, alike but not 1, shuffled, or repeated in no order.",
-        "a buffer that was made on the meta device and never filled",
+        "a buffer that was made on the meta device and never filled; of one pair that turns alone: "
+        "exponents without their denominator, or a base above 65504 in float16",
         "Compute all of inv_freq after to_empty().",
     ),
     "base-beyond-sense": (
-        "The base is above 1e15, at most 1.5, or e.",
+        "The base is above 1e15, or leaves few pairs that turn; at most 1.5, or e.",
         "exponents without their denominator, an integer division in them, exp without log(base)",
         "Write base ** -(2 * i / d), with the division inside and of floats.",
     ),
@@ -237,7 +238,7 @@ WRONG = {
     ),
     "turned-at-position-0": (
         "Position 0 is turned, and no shift explains it.",
-        "an angle added to all",
+        "an angle added to all, or cosines of the angles taken for angles",
         "Make angles the position times the frequency, and no more.",
     ),
     "not-relative": (
@@ -265,11 +266,6 @@ WRONG = {
         "an order of tokens or sides told by lengths that are equal",
         "Fix the order of height and width, and ask no lengths for it.",
     ),
-    "axes-told-by-lengths": (
-        "Wrong where a call has as many rows or tokens as positions have axes.",
-        "the side of the axes found by its length",
-        "Fix the place of the axes, and ask no lengths for it.",
-    ),
     "axes-ordered-by-size": (
         "Places come out alike where two axes are exchanged.",
         "height and width sorted by size, or exchanged in tall images",
@@ -282,7 +278,8 @@ WRONG = {
     ),
     "angles-drift": (
         "From some position on angles are not the position times the frequency.",
-        "angles summed in low precision, or a table that goes on with other frequencies",
+        "angles summed in low precision, a table that goes on with other frequencies or has coarse "
+        "steps, or sines of the angles taken for angles",
         "Compute each angle from its position, with the frequencies in use.",
     ),
     "frequencies-change-midway": (
@@ -301,8 +298,8 @@ WRONG = {
         "Grow the table, or compute angles as needed.",
     ),
     "positions-wrap-around": (
-        "Positions begin again at 0 from some length on.",
-        "positions modulo the length of a table",
+        "Positions begin again from some length on.",
+        "positions modulo the length of a table, or cast to uint8, int8 or int16",
         "Grow the table, or compute angles as needed.",
     ),
     "positions-in-bfloat16": (

@@ -300,12 +300,16 @@ class Expectation:
                 return finding
         meant = self.axis_of_pairs or (self.other and self.other.axes and self.other.axes.of_pairs)
         exchanged = in_another_order(measured, expected, self._noise(m))
-        return axes_off(m, measured, expected, meant) or exchanged or Finding(
-            "frequencies-not-as-expected",
-            "wrong",
-            "Frequencies are not the expected ones.",
-            evidence,
-            "another scaling method, or other parameters of it",
+        return (
+            axes_off(m, measured, expected, meant)
+            or exchanged
+            or Finding(
+                "frequencies-not-as-expected",
+                "wrong",
+                "Frequencies are not the expected ones.",
+                evidence,
+                "another scaling method, or other parameters of it",
+            )
         )
 
     def _noise(self, m: Measured) -> float:

@@ -1,6 +1,7 @@
 """The geometric series nearest to frequencies."""
 
 import math
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -10,6 +11,7 @@ from torch import Tensor
 from ropelib.diagnosis.tensors import wrap
 
 _STEEPEST = 20.0  # logarithm of what one pair is faster than the next, in any series of sense
+_LARGEST_POWER = math.log(sys.float_info.max)
 _EXACT, _FLOAT32 = 3e-5, 2.0**-23  # of a frequency, in rad/token and relatively
 ROUND_BASES = torch.tensor([n * 10.0**k for k in range(1, 7) for n in range(10, 100)]).double()
 
@@ -46,7 +48,7 @@ class Fit:
             slope = float((logs * centered).sum() / (centered * centered).sum())
             start = float(logs.mean() - slope * steps.mean())
         if (logs - start - slope * steps).abs().max() < tolerance:
-            return cls(math.exp(-slope * width), math.exp(-start))
+            return cls(_exp(-slope * width), _exp(-start))
         if bool((steps.diff() != 1).any()):
             return cls()
         return cls._two_ends(logs, width, tolerance)
@@ -65,9 +67,9 @@ class Fit:
         if jump < float(logs[0]) - 1e-3:  # slow pairs faster than unscaled: another series
             return cls()
         return cls(
-            math.exp(-slope * width),
-            math.exp(-float(logs[0])),
-            math.exp(jump),
+            _exp(-slope * width),
+            _exp(-float(logs[0])),
+            _exp(jump),
             (fast + 1, slow + 1),
         )
 
@@ -75,6 +77,11 @@ class Fit:
     def is_geometric(self) -> bool:
         """Say whether all frequencies are of one series."""
         return self.base is not None and self.jump is None
+
+
+def _exp(power: float) -> float:
+    """Return e to that power, or the largest number there is."""
+    return math.exp(power) if power < _LARGEST_POWER else sys.float_info.max
 
 
 def whole_turns(speeds: Tensor, slots: Sequence[int], tolerance: float) -> Tensor:

@@ -21,7 +21,7 @@ from ropelib.diagnosis.kept import BY_THE_FIRST_ROW, BY_THE_LAST_TOKEN, grown_by
 from ropelib.diagnosis.measured import Measured
 from ropelib.diagnosis.paths import otherwise
 from ropelib.diagnosis.report import Finding, wrong
-from ropelib.diagnosis.round_sizes import round_sizes
+from ropelib.diagnosis.round_sizes import FILLS_BLOCKS, round_sizes
 from ropelib.diagnosis.training import differs_in_training
 
 _READ_AS_INT64 = "a kernel that reads them as int64 without a look at their dtype; convert them"
@@ -220,13 +220,23 @@ def _rows(oracle: Oracle) -> Iterator[_Guess]:
 def _as_many_tokens_as_columns(m: Measured, oracle: Oracle) -> Iterator[_Guess]:
     for rows, tokens in ((1, m.num_pairs), (2, m.num_pairs), (1, m.head_dim)):
         ids = oracle.some(tokens) if rows == 1 else oracle.some(rows, tokens)
+        near = tuple(Way(torch.cat(part, -1), rows) for part in _one_less_and_one_more(ids))
+        longer = (n for n in (3 * tokens // 2, 3 * tokens) if n <= m.limit)
         yield _Guess(
             "square-tables-transposed",
             Way(ids, rows),
             f"{tokens} tokens are turned otherwise than fewer or more: as many as cos and sin have "
             "columns.",
             "tables whose axes are told by their lengths, and exchanged where these are equal",
-            tuple(Way(torch.cat(part, -1), rows) for part in _one_less_and_one_more(ids)),
+            (*near, *(Way(oracle.some(n), 1) for n in longer)),
+        )
+        yield _Guess(
+            "round-sizes-wrong",
+            Way(ids, rows),
+            f"{tokens} tokens in a call are turned otherwise than one less or one more, and so are "
+            "other round numbers of them.",
+            FILLS_BLOCKS,
+            near,
         )
 
 

@@ -358,6 +358,8 @@ class Measured:
         rotary, fit = 2 * self.pairing.width, self.fit
         if not fit.is_geometric or rotary >= self.head_dim or self.num_pairs < 2:
             return None
+        if fit.base > 1e3 ** (rotary / 2):  # of a series that nobody chose
+            return None
         over_head = fit.base ** (self.head_dim / rotary)
         one_of_all = is_round(over_head) and (fit.base < 100.01 or not is_round(fit.base))
         return over_head if one_of_all else None

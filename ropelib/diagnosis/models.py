@@ -41,6 +41,7 @@ def from_transformers(
         TypeError: if `source` is none of these.
         ValueError: if nothing is found there that rotates by positions of a text, or `layer_type`
             is missing or unknown.
+        ImportError: if a model's code needs a package that is not installed.
 
     Example:
         >>> from ropelib import diagnose

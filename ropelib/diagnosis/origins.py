@@ -188,7 +188,10 @@ def _turned(m) -> Finding:
 
 def _are_cosines(m) -> bool:
     angles = m.phases(m.near)[:, : m.num_pairs]
-    if float((angles.abs() - 1).max()) > _ALIKE or float((angles[0].abs() - 1).abs().max()) > _ALIKE:
+    if (
+        float((angles.abs() - 1).max()) > _ALIKE
+        or float((angles[0].abs() - 1).abs().max()) > _ALIKE
+    ):
         return False
     angles = (angles * angles[0].sign()).clamp(-1, 1)
     twice = 2 * angles[1] ** 2 - 1  # as near positions begin with 0, 1, 2

@@ -77,6 +77,12 @@ def _joint(reports: list[Report], measured: list[Measured], factor: float | None
             scale = q.head_dim**-0.5  # of scores
             told = _factors(q.attention_factor, k.attention_factor, factor, allowed, scale)
             findings = [told, *(f for f in findings if f.code != "attention-factor")]
+    elif q.ok != k.ok and all(code.endswith("-not-as-expected") for code in bugs):
+        difference = _difference(q, k, *measured, error)
+        if difference and difference.code != "q-and-k-frequencies-differ":  # which is told of each
+            findings = [difference, *(f for f in findings if f.code not in bugs)]
+        elif k.ok:
+            findings = [replace(f, where="q") if f.code in bugs else f for f in findings]
     return replace(q, findings=tuple(sorted(findings, key=lambda f: f.severity != "wrong")))
 
 

@@ -12,7 +12,7 @@ from ropelib.diagnosis.tensors import wrap
 
 _LEAST = 2e-6  # rad a turn; float32 holds 2 pi to a tenth of that
 _FITS = 0.2  # of the error: what whole turns may leave unexplained
-_STRAYS, _ROUNDED = 0.25, 3e-7  # of that number, and rad: what angles below a turn may be off by
+_STRAYS, _ROUNDED = 0.1, 4e-7  # of that number, and rad: what angles below a turn may be off by
 
 
 def reduced_coarsely(m: Measured) -> Finding | None:
@@ -55,10 +55,11 @@ def _fitted(
         if number:  # each place tells it better than the one before
             off += float(wrap(error - number * off) / number)
     before = wrap(errors[:, pairs]).square().mean().sqrt()
-    left = wrap(errors[:, pairs] - turns[:, pairs] * off).square().mean().sqrt()
-    first = errors[turns == 0]  # angles of less than a turn have none taken off
-    if first.numel() and float(first.square().mean().sqrt()) > _STRAYS * abs(off) + _ROUNDED:
+    left = wrap(errors - turns * off)
+    first = left[turns.abs() <= since]  # angles of less than a turn
+    if first.numel() and float(first.abs().max()) > _STRAYS * abs(off) + _ROUNDED:
         return None
+    left = left[:, pairs].square().mean().sqrt()
     return float(left / before) if before else 1.0, off, float(turns.abs().max())
 
 

@@ -19,7 +19,7 @@ class Finding:
     `code` is stable and made for programs, `sentence` for people. `severity` is "wrong" for a bug
     and "note" for what is right but unusual. `evidence` holds measured numbers by name, `cause`
     what usually lies behind it, `fix` how it is mended, `since` the first position where it shows;
-    `where` is "k" if it was found in the rotation of the keys alone, "head 1" if in that head.
+    `where` is "q" or "k" if it was found in that one of a pair alone, "head 1" if in that head.
 
     Example:
         >>> print(Finding("off-by-one", "wrong", "Position 0 is turned.", {"shift": 1.0}))

@@ -12,6 +12,7 @@ from ropelib.diagnosis.crowded import Oracle, Way, oracle_of, tried
 from ropelib.diagnosis.measured import Measured
 from ropelib.diagnosis.report import Finding, wrong
 
+FILLS_BLOCKS = "a fast path for sizes that fill its blocks, multiples of 4, 16 or 256"
 _MORE = ((4, 1, 128), (4, 12, 64), (1, 16, 256), (1, 1, 1024), (1, 64, 1))  # rows, heads, tokens
 _SIZES = ((16, 8, 16), (8, 32, 1), (32, 16, 1), (2, 4, 512))  # in bfloat16 too
 
@@ -59,7 +60,7 @@ def _named(m: Measured, oracle: Oracle, way: Way, error: float) -> Finding:
                 "round-sizes-wrong",
                 f"{call} is turned otherwise than one by one, and with "
                 f"{_count(sizes[name] - 1, name[:-1])} it is not.",
-                "a fast path for sizes that fill its blocks, multiples of 4, 16 or 256",
+                FILLS_BLOCKS,
                 largest_difference=error,
                 **sizes,
             )

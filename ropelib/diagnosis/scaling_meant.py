@@ -2,6 +2,8 @@
 
 import math
 from collections.abc import Callable, Iterator
+from dataclasses import replace
+from itertools import chain
 
 import torch
 from torch import Tensor
@@ -15,6 +17,7 @@ from ropelib.scaling import llama3, ntk_by_parts, yarn
 
 UNSCALED = "Frequencies are the unscaled ones: the scaling that is expected is missing."
 _DEFAULT_BASE = 10_000.0
+_LARGEST_BASE = 1e15
 _KEYS = {  # of the two ends, and what they are in files that leave them out
     "yarn": {"beta_fast": 32.0, "beta_slow": 1.0},
     "llama3": {"high_freq_factor": 4.0, "low_freq_factor": 1.0},
@@ -46,7 +49,8 @@ def slipped(
     if config is None or len(measured) != config.rotary_dim // 2:
         return None
     slips = {"yarn": _of_blends, "llama3": _of_blends, "longrope": _of_lists}
-    for made, code, sentence, cause in slips.get(config.rope_type, lambda _: ())(config):
+    of_type = slips.get(config.rope_type, lambda _: ())(config)
+    for made, code, sentence, cause in chain(of_type, _of_the_base(config, measured)):
         if bool(((measured / made - 1).abs() < tolerance).all()):
             return wrong(code, sentence, cause, **evidence)
     return None
@@ -98,6 +102,26 @@ def _between(m: Measured, fit: Fit) -> tuple[str, str]:
         "its ends exchanged or defaults (beta_fast and beta_slow, low_freq_factor and "
         "high_freq_factor), truncate ignored (gpt-oss), or another "
         "original_max_position_embeddings",
+    )
+
+
+def _of_the_base(config: RopeConfig, measured: Tensor) -> Iterator[tuple[Tensor, str, str, str]]:
+    """Yield the scaled frequencies of the base that the fast pairs have, if it is another one."""
+    if config.rope_type == "default" or len(measured) < 3 or float(measured[:2].min()) <= 0:
+        return
+    base = float(f"{float(measured[0] / measured[1]) ** len(measured):.3g}")
+    if not 1 < base < _LARGEST_BASE or abs(base / config.base - 1) < 1e-3:
+        return
+    try:
+        made = replace(config, base=base).inv_freq()
+    except ValueError:  # whose ramp would lie outside of the head
+        return
+    yield (
+        made,
+        "base-not-as-expected",
+        f"The base is {base:.6g}, expected {config.base:.6g}; the scaling is the expected one.",
+        "rope_theta lost on the way from the configuration, so that a default is used; or that of "
+        "another model",
     )
 
 

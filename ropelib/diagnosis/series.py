@@ -10,10 +10,16 @@ from ropelib.diagnosis.fit import Fit, is_round
 from ropelib.diagnosis.measured import Measured
 from ropelib.diagnosis.precision import lost_precision
 from ropelib.diagnosis.report import Finding, wrong
+from ropelib.diagnosis.tensors import wrap
 
 _EQUAL = 1e-5  # relative difference below which two frequencies are one
 _LARGEST_BASE, _SMALLEST_BASE = 1e15, 1.5  # of a series that somebody chose
 _LARGEST_STEP = 1e3  # by which one pair is slower than the one before
+_STEEP = 9e3  # where no more than an eighth of them is seen
+_UNDIVIDED = (
+    "exponents without their denominator: base ** 2i, or base ** 2i / d, where base ** (2i / d) is "
+    "meant"
+)
 _MOST_AXES = 4  # pairs of a still axis come by steps: time, height and width, and one to spare
 _MOST_SERIES = 8  # side by side: six axes of a pose in space, and two to spare
 
@@ -62,6 +68,8 @@ def of_each_axis(m: Measured) -> dict[int, Fit]:
 def beyond_sense(m: Measured) -> Finding | None:
     """A geometric series of a base that nobody takes, or of angles in degrees."""
     fit, width = m.fit, m.pairing.width
+    if finding := _too_steep(m):
+        return finding
     if not fit.is_geometric or m.num_pairs < 2:
         return None
     chosen = width >= 8 or (fit.base > 1 and is_round(fit.base))  # few pairs follow any series
@@ -83,8 +91,7 @@ def beyond_sense(m: Measured) -> Finding | None:
         return wrong(
             "base-beyond-sense",
             f"The base is {fit.base:.6g}: all but the first pairs hardly turn.",
-            "exponents without their denominator: base ** 2i, or base ** 2i / d, where base ** (2i "
-            "/ d) is meant",
+            _UNDIVIDED,
             base=fit.base,
             second_frequency_in_the_first=1 / step,
         )
@@ -104,6 +111,23 @@ def beyond_sense(m: Measured) -> Finding | None:
             base=fit.base,
         )
     return None
+
+
+def _too_steep(m: Measured) -> Finding | None:
+    """A series of which few pairs can be seen to turn, and not as a part of a head that turns."""
+    speeds, count = m.turning.abs(), m.num_pairs
+    if count < 2 or 8 * count > m.head_dim or m.axes or _slots(m) != [*range(count)]:
+        return None
+    steps = speeds[:-1] / speeds[1:]
+    if float(steps.min()) < _STEEP:
+        return None
+    return wrong(
+        "base-beyond-sense",
+        f"Of {m.head_dim // 2} pairs the first {count} alone turn by what can be seen, each by "
+        f"less than 1 / {int(steps.min())} of the one before.",
+        _UNDIVIDED,
+        first_frequencies=", ".join(f"{float(s):.4g}" for s in speeds),
+    )
 
 
 def exponents_positive(m: Measured) -> Finding:
@@ -187,16 +211,24 @@ def _slots(m: Measured) -> list[int] | None:
 
 
 def _lone(m: Measured, slots: list[int]) -> str:
-    if len(slots) == 1 and slots[0] == 0 and m.pairing.width >= 8:
-        return f"One pair of {m.pairing.width} turns"
-    return ""
+    if slots != [0] or m.head_dim < 16:
+        return ""
+    firsts = torch.tensor([1.0, m.head_dim, 1 / m.head_dim])
+    if m.pairing.width < 8 and float((wrap(firsts).abs() - m.turning.abs()).abs().min()) > _EQUAL:
+        return ""  # neighbors: a part of two dimensions
+    return f"One pair of {m.head_dim // 2} turns"
 
 
 def _overflown(reason: str, speeds: Tensor) -> str:
-    """What else makes 1, 0, 0, ..: a base that float16 does not hold."""
-    if not reason.startswith("One pair") or abs(float(speeds[0].abs()) - 1) > _EQUAL:
+    """What else makes 1, 0, 0, ..: a base that float16 does not hold, or powers of all 2i."""
+    if not reason.startswith("One pair"):
         return ""
-    return "; or a base above 65504 in float16, where it is infinite, and all powers but the first"
+    if abs(float(speeds[0].abs()) - 1) > _EQUAL:
+        return f"; or {_UNDIVIDED}"
+    return (
+        "; or a base above 65504 in float16, where it is infinite, and all powers but the first; "
+        f"or {_UNDIVIDED}"
+    )
 
 
 def _gaps(slots: list[int], speeds: Tensor) -> str:

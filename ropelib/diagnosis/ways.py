@@ -28,8 +28,8 @@ def the_right_one(ways: Sequence[Way]) -> Callable:
     """Make a rotation that is called in the first of some ways in which it is right.
 
     Right is what a short call tells: heads are alike, tokens are not, and scores depend on the
-    distance. Where no way is right it is called in one that works, of q and k for one of them if not
-    for both, and in which partners take as much of each other, to be judged so. What is taken
+    distance. Where no way is right it is called in one that works, of q and k for one of them if
+    not for both, and in which partners take as much of each other, to be judged so. What is taken
     stands in `way`, a list, from the first call on.
 
     Example:

@@ -83,7 +83,11 @@ def _fault(m: Measured, other: Measured) -> str | None:
 
 def _lengths(m: Measured, other: Measured) -> str | None:
     scale, allowed = float(m.scale.mean()), _APART + 2 * m.noise
-    if float((other.lengths(other.far) / scale - 1).abs().max()) > allowed:
+    lengths, found = other.lengths(other.far), float(other.scale.mean())
+    for power in (-0.5, 0.5):  # the scale of scores, on one of q and k
+        if all(abs(each.scale.mean() / each.head_dim**power - 1) < allowed for each in (m, other)):
+            scale = found
+    if float((lengths / scale - 1).abs().max()) > allowed:
         return "lengths change"
     rest = other.far.matrices.diagonal(dim1=1, dim2=2)[:, other.resting]
     if rest.numel() and float((rest - rest.clamp(*sorted((1.0, scale)))).abs().max()) > allowed:

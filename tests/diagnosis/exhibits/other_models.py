@@ -1,0 +1,282 @@
+"""Bugs beside the bases, widths and sizes of other models, where they look like others."""
+
+import math
+
+import torch
+
+from exhibits.kit import exhibit, swapped_neighbors, turn
+from ropelib import RopeConfig, inv_freq
+
+
+def over(width, base, layout="half", factor=1.0, added=0.0):
+    """Rotate by the base and for the width of a model, and add to the angles."""
+    speeds = inv_freq(width, base)
+
+    def rotate(x, ids):
+        return turn(x, ids[..., None].double() * speeds + added, layout, factor)
+
+    return rotate
+
+
+# Angles at position 0
+
+
+@exhibit("half a radian is added, base 500 000", "turned-at-position-0")
+def _():
+    return {"rotate": over(64, 500_000.0, added=0.5)}
+
+
+@exhibit("the result is negated, base 500 000", "turned-at-position-0")
+def _():
+    return {"rotate": over(64, 500_000.0, factor=-1.0)}
+
+
+@exhibit("random phases, base 10 000 000", "turned-at-position-0")
+def _():
+    phases = torch.rand(64, generator=torch.Generator().manual_seed(0)).double()
+    return {"rotate": over(128, 1e7, added=phases), "head_dim": 128}
+
+
+def of_tables(table, width=64):
+    """Take cosine and sine of what a table holds."""
+    return lambda x, ids: turn(x, table(ids[..., None].double() * inv_freq(width)), "half")
+
+
+@exhibit("cosines taken for angles", "turned-at-position-0")
+def _():
+    return {"rotate": of_tables(torch.cos)}
+
+
+@exhibit("sines taken for angles", "angles-drift")
+def _():
+    return {"rotate": of_tables(torch.sin)}
+
+
+def in_steps(steps, index, more=0.0):
+    step = math.tau / steps
+    return {"rotate": of_tables(lambda angles: (index(angles / step) + more) * step)}
+
+
+@exhibit("a table of 1024 angles, read at the one below", "angles-drift")
+def _():
+    return in_steps(1024, torch.floor)
+
+
+@exhibit("a table of 1024 angles, filled in the middle of each step", "turned-at-position-0")
+def _():
+    return in_steps(1024, torch.floor, 0.5)
+
+
+# Frequencies
+
+
+def powers_of_2i(base, layout, width, d=1.0):
+    speeds = d / base ** torch.arange(0, width, 2).double()
+    return {
+        "rotate": lambda x, ids: turn(x, ids[..., None].double() * speeds, layout),
+        "head_dim": width,
+    }
+
+
+@exhibit("exponents 2i, base 10 000, neighbors", "base-beyond-sense")
+def _():
+    return powers_of_2i(1e4, "interleaved", 64)
+
+
+@exhibit("exponents 2i, base 10 000, width 128", "base-beyond-sense")
+def _():
+    return powers_of_2i(1e4, "half", 128)
+
+
+@exhibit("exponents 2i, of the part / d, base 500 000", "base-beyond-sense")
+def _():
+    return powers_of_2i(5e5, "interleaved", 64, d=64.0)
+
+
+@exhibit("exponents 2i, base 500 000: one pair turns", "frequencies-unfilled")
+def _():
+    return powers_of_2i(5e5, "interleaved", 64)
+
+
+LLAMA_3 = {
+    "model_type": "llama",
+    "head_dim": 128,
+    "rope_theta": 500_000.0,
+    "max_position_embeddings": 131_072,
+    "rope_scaling": {
+        "rope_type": "llama3",
+        "factor": 8.0,
+        "low_freq_factor": 1.0,
+        "high_freq_factor": 4.0,
+        "original_max_position_embeddings": 8192,
+    },
+}
+
+
+@exhibit("Llama 3's scaling, and another base", "base-not-as-expected")
+def _():
+    speeds = RopeConfig.from_hf(LLAMA_3 | {"rope_theta": 10_000.0}).inv_freq()
+    return {
+        "rotate": lambda x, ids: turn(x, ids[..., None].double() * speeds, "half"),
+        "expected": LLAMA_3,
+    }
+
+
+@exhibit("the expected frequencies, the first four one pair late", "frequencies-not-as-expected")
+def _():
+    speeds = inv_freq(64)
+    late = torch.cat((speeds[:4].roll(1), speeds[4:]))
+    return {
+        "rotate": lambda x, ids: turn(x, ids[..., None].double() * late, "half"),
+        "inv_freq": speeds,
+    }
+
+
+@exhibit(
+    "exponents over the head, on neighbors of a part of it",
+    notes=("partial", "frequencies-of-the-whole-head"),
+)
+def _():
+    speeds = inv_freq(64)[:8]
+    return {
+        "rotate": lambda x, ids: turn(x, ids[..., None].double() * speeds, "interleaved"),
+        "head_dim": 64,
+    }
+
+
+# q beside k
+
+
+def both(of_q, of_k, **more):
+    return {"rotate": lambda q, k, ids: (of_q(q, ids), of_k(k, ids)), **more}
+
+
+@exhibit("scores are scaled in q, by its width", notes=("q-and-k-factors-differ",))
+def _():
+    def plain(x, ids):
+        return turn(x, ids[..., None].double() * inv_freq(x.shape[-1]), "half")
+
+    return both(lambda q, ids: plain(q, ids) * q.shape[-1] ** -0.5, plain)
+
+
+@exhibit("k is turned twice, beside what is expected", "k-rotated-twice")
+def _():
+    once = over(64, 1e4)
+    return both(once, lambda k, ids: once(once(k, ids), ids), inv_freq=inv_freq(64))
+
+
+@exhibit("k in the other layout, beside what is expected", "q-and-k-layouts-differ")
+def _():
+    return both(over(64, 1e4), over(64, 1e4, "interleaved"), layout="half")
+
+
+# Tables handed over, which are made in more than one way
+
+
+def of_lines(turned):
+    """Rotate neighbors by two tables as wide as x."""
+
+    def rotate(x, cos, sin):
+        return turned(x, swapped_neighbors(x), cos, sin)
+
+    return {"rotate": rotate}
+
+
+@exhibit("tables are handed, and a minus is missing", "minus-sign-missing")
+def _():
+    def turned(x, copy, cos, sin):
+        lost = torch.stack((-copy[..., ::2], copy[..., 1::2]), dim=-1).flatten(-2)
+        return x * cos + lost * sin
+
+    return of_lines(turned)
+
+
+@exhibit("tables are handed, and sin is taken for cos", "lines-miswritten")
+def _():
+    return of_lines(lambda x, copy, cos, sin: x * sin + copy * sin)
+
+
+@exhibit("tables are handed, and that of cos is lost", "lines-miswritten")
+def _():
+    return of_lines(lambda x, copy, cos, sin: x + copy * sin)
+
+
+# Calls
+
+
+class Casting(torch.nn.Module):
+    """It casts its frequencies to the dtype of each x, and keeps them so."""
+
+    def __init__(self):
+        super().__init__()
+        self.speeds = inv_freq(64).float()
+
+    def forward(self, x, ids):
+        self.speeds = self.speeds.to(x.dtype)
+        return turn(x, ids[..., None].float() * self.speeds.float(), "half").to(x.dtype)
+
+
+@exhibit("frequencies are cast to the dtype of x and kept", "tables-stay-rounded")
+def _():
+    return {"rotate": Casting(), "inv_freq": inv_freq(64)}
+
+
+def in_blocks(size, wrongly):
+    """Take another path where the tokens of a call fill blocks of a size."""
+    right = over(64, 1e4)
+
+    def rotate(x, ids):
+        return wrongly(x, ids) if x.shape[-2] % size == 0 else right(x, ids)
+
+    return rotate
+
+
+@exhibit("blocks of 16 are not turned", "round-sizes-wrong")
+def _():
+    return {"rotate": in_blocks(16, lambda x, ids: x)}
+
+
+@exhibit("blocks of 64 are one place late", "round-sizes-wrong")
+def _():
+    return {"rotate": in_blocks(64, lambda x, ids: over(64, 1e4)(x, ids + 1))}
+
+
+@exhibit("blocks of 64 ignore positions, at odd lengths", "round-sizes-wrong")
+def _():
+    slots = in_blocks(64, lambda x, ids: over(64, 1e4)(x, torch.arange(x.shape[-2])))
+    return {"rotate": slots, "max_position": 8191}
+
+
+@exhibit("the second half of each even call begins anew", "long-call-differs")
+def _():
+    def rotate(x, ids):
+        count = ids.shape[-1]
+        if count > 1 and count % 2 == 0:
+            first, second = ids.chunk(2, dim=-1)
+            ids = torch.cat((first, second - second[..., :1] + first[..., :1]), dim=-1)
+        return over(64, 1e4)(x, ids)
+
+    return {"rotate": rotate}
+
+
+@exhibit("positions are cast to int16", "positions-wrap-around")
+def _():
+    rotate = over(64, 1e4)
+    return {"rotate": lambda x, ids: rotate(x, ids.to(torch.int16)), "max_position": 65_536}
+
+
+@exhibit("compiled code forgets rows of single tokens", "one-token-rows-wrong")
+def _():
+    def rotate(x, ids):
+        turned = over(64, 1e4)(x, ids)
+        if torch.compiler.is_compiling() and x.shape[2] == 1 and x.shape[0] > 1:
+            return turned.flip(-1)
+        return turned
+
+    return {"rotate": torch.compile(rotate, backend="eager")}
+
+
+@exhibit("compiled as one graph, for every call", layout="half")
+def _():
+    rotate = over(64, 1e4)
+    return {"rotate": torch.compile(rotate, backend="eager", fullgraph=True)}
