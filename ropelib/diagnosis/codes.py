@@ -81,7 +81,7 @@ _NOTES = {
     "frequencies-of-the-whole-head": (
         "Frequencies fit the whole head, and pairs lie in a part of it.",
         "p-RoPE with its pairs at the wrong distance, or head_dim in the exponent of a partial one",
-        "Say which is meant: expected=. Where they fit the part by a round base, none is told.",
+        "Say which is meant: expected=. Told of halves, where the base of the part is not round.",
     ),
     "linearly-scaled": (
         "All frequencies are divided by one factor, or multiplied as expected.",

@@ -101,14 +101,13 @@ def _over_the_whole_head(m: Measured) -> Finding | None:
     """Exponents that count all of head_dim, on pairs that lie in a part of it."""
     rotary, d = 2 * m.pairing.width, m.head_dim
     over_head = m.base_over_the_head
-    if m.pairing.layout and over_head:
-        apart = f", with pairs (i, i + {d // 2})" if m.pairing.layout == "half" else ""
+    if m.pairing.layout == "half" and over_head:
         return note(
             "frequencies-of-the-whole-head",
             f"Frequencies are those of base {over_head:.6g} over all {d} dimensions, and pairs lie "
-            f"within the first {rotary}. p-RoPE (Gemma 4) has such frequencies{apart}; other "
-            f"partial rotations have such pairs, with exponents over {rotary}. Say which is "
-            "meant: diagnose(..., expected=...).",
+            f"within the first {rotary}. p-RoPE (Gemma 4) has such frequencies, with pairs "
+            f"(i, i + {d // 2}); other partial rotations have such pairs, with exponents over "
+            f"{rotary}. Say which is meant: diagnose(..., expected=...).",
             base=m.fit.base,
             base_over_the_head=over_head,
         )

@@ -132,18 +132,6 @@ def _():
     }
 
 
-@exhibit(
-    "exponents over the head, on neighbors of a part of it",
-    notes=("partial", "frequencies-of-the-whole-head"),
-)
-def _():
-    speeds = inv_freq(64)[:8]
-    return {
-        "rotate": lambda x, ids: turn(x, ids[..., None].double() * speeds, "interleaved"),
-        "head_dim": 64,
-    }
-
-
 # q beside k
 
 
@@ -269,7 +257,7 @@ def _():
 def _():
     def rotate(x, ids):
         turned = over(64, 1e4)(x, ids)
-        if torch.compiler.is_compiling() and x.shape[2] == 1 and x.shape[0] > 1:
+        if torch.compiler.is_compiling() and x.shape[2] == 1 and x.shape[0] > 4:
             return turned.flip(-1)
         return turned
 
