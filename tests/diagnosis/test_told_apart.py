@@ -152,3 +152,13 @@ def test_an_error_that_does_not_grow_with_turns_is_not_said_to(error):
         return turn(x, angles + error * (ids > 0)[..., None], "half")
 
     assert diagnose(rotate, head_dim=64).ok
+
+
+def test_a_bug_of_compiled_code_is_seen_however_many_kinds_of_calls_there_are():
+    def rotate(x, ids):
+        turned = plain(x, ids)
+        forgets = torch.compiler.is_compiling() and x.shape[2] == 1 and x.shape[0] > 1
+        return turned.flip(-1) if forgets else turned
+
+    report = diagnose(torch.compile(rotate, backend="eager"), head_dim=64)
+    assert report.codes[0] == "one-token-rows-wrong"

@@ -253,17 +253,6 @@ def _():
     return {"rotate": lambda x, ids: rotate(x, ids.to(torch.int16)), "max_position": 65_536}
 
 
-@exhibit("compiled code forgets rows of single tokens", "one-token-rows-wrong")
-def _():
-    def rotate(x, ids):
-        turned = over(64, 1e4)(x, ids)
-        if torch.compiler.is_compiling() and x.shape[2] == 1 and x.shape[0] > 4:
-            return turned.flip(-1)
-        return turned
-
-    return {"rotate": torch.compile(rotate, backend="eager")}
-
-
 @exhibit("compiled as one graph, for every call", layout="half")
 def _():
     rotate = over(64, 1e4)
