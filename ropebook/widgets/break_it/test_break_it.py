@@ -198,11 +198,11 @@ def test_python_computes_what_the_matrices_say(vectors):
 
 # ---- the diagnosis, which looks at the rotation itself, knows each by name ----
 
-NAMES = {
-    "seat": "layout-not-as-expected",
-    "base": "exponents-not-as-expected",
-    "count": "off-by-one",
-    "rounded": "positions-in-bfloat16",
+NAMES = {  # in one of q and k, and in both
+    "seat": ("q-and-k-layouts-differ", "layout-not-as-expected"),
+    "base": ("exponents-not-as-expected",) * 2,
+    "count": ("off-by-one",) * 2,
+    "rounded": ("positions-in-bfloat16",) * 2,
 }
 
 
@@ -224,9 +224,9 @@ def codes(*bugs):
 
 def test_each_bug_of_the_rotation_is_what_the_diagnosis_calls_it():
     assert codes() == ()
-    for row, name in NAMES.items():
-        both = (f"q_{row}", f"k_{row}")
-        assert [codes(both[0]), codes(both[1]), codes(*both)] == [(name,)] * 3, row
+    for row, (in_one, in_both) in NAMES.items():
+        q, k = f"q_{row}", f"k_{row}"
+        assert codes(q) == codes(k) == (in_one,) and codes(q, k) == (in_both,), row
     assert codes("q_sign") == codes("k_sign") == ("q-and-k-directions-differ",)
     assert codes("q_sign", "k_sign") == ("direction-not-as-expected",)
     assert codes("q_idle") == ("q-not-rotated",) and codes("k_idle") == ("k-not-rotated",)
