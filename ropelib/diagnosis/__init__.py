@@ -360,6 +360,7 @@ def _report(m: Measured, expectation: Expectation) -> Report:
         meant = f"{finding.sentence} If that is meant, say so: inv_freq= or expected=."
         finding = replace(finding, sentence=meant)
     described = finding is None or finding.code not in SHAPELESS
+    m.as_said = expectation.inv_freq is not None
     wrong = list(filter(None, [finding or expectation.mismatch(m)]))
     if finding is None:
         found = {f.code: f for f in reversed([rule(m) for rule in CALLS]) if f}
@@ -370,7 +371,6 @@ def _report(m: Measured, expectation: Expectation) -> Report:
         wrong += filter(None, [next(filter(None, (rule(m) for rule in later)), None)])
     if wrong and (change := unsteady(m, wrong)):  # what was found may be the chance of one call
         wrong, described = [not_repeated(change)], False
-    m.as_said = expectation.inv_freq is not None
     notes = list(filter(None, (rule(m) for rule in NOTES))) if described and not wrong else []
     notes += expectation.notes(m) if described and not wrong else []
     findings = tuple(_in_k(f, m.probe) for f in (*wrong, *notes))

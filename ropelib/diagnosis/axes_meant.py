@@ -1,8 +1,9 @@
-"""How many axes positions have: as a configuration says it, and where nobody did."""
+"""The axes that are meant: how many, as a configuration says it, and which pairs they turn."""
 
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import groupby, permutations
 
 from torch import Tensor
 
@@ -10,8 +11,15 @@ from ropelib.axes import axis_of_pairs
 from ropelib.checks import shown
 from ropelib.config.files import loaded
 from ropelib.diagnosis.probes import Probe, turns
-from ropelib.diagnosis.report import Finding, Report, note
-from ropelib.diagnosis.several_axes import number_of_axes, text_of
+from ropelib.diagnosis.report import Finding, Report, note, wrong
+from ropelib.diagnosis.several_axes import (
+    Axes,
+    in_words,
+    list_of,
+    number_of_axes,
+    takes_turns,
+    text_of,
+)
 
 
 def expected_axes(axes: object, expected: object) -> tuple[int, ...] | None:
@@ -89,4 +97,85 @@ def _axes_that_rotate(probe: Probe) -> int | None:
     for count in (2, 3, 4):  # two first: three hold them
         if turns(probe, text_of(probe.rotate, count, probe.head_dim, probe.device)):
             return count
+    return None
+
+
+# Against what is expected
+
+
+def axes_mismatch(m, meant: tuple[int, ...] | None, other: Axes | None) -> Finding | None:
+    """Compare which axis turns which pair with what is meant, or with another implementation."""
+    if m.axes is None:
+        return None
+    measured, count = m.axes.of_pairs, len(m.axes.speeds)
+    meant = other.of_pairs if meant is None and other is not None else meant
+    if meant is None or measured is None:
+        return _speeds_mismatch(m.axes, other)
+    if measured == meant:
+        return None
+    evidence = {"measured": in_words(measured, count), "expected": in_words(meant, count)}
+    what = f"Axes have their pairs {in_words(measured, count)}, expected "
+    what += f"{in_words(meant, count)}"
+    for order in permutations(range(count)):
+        if tuple(order[axis] for axis in meant) == measured:
+            exchanged = [axis for axis in range(count) if order[axis] != axis and axis in meant]
+            return wrong(
+                "axes-exchanged",
+                f"{list_of(exchanged, ' and ').capitalize()} are exchanged: each "
+                "turns the pairs that are meant for the other. Tokens are turned rightly where "
+                "these axes agree, as in text and on the diagonal of an image, and nowhere else.",
+                "(x, y) handed over where (height, width) is read",
+                **evidence,
+            )
+    turns = takes_turns(measured, count)
+    if turns != takes_turns(meant, count) and _in_blocks(meant if turns else measured, count):
+        return wrong(
+            "axes-in-turn" if turns else "axes-in-blocks",
+            f"{what}: text, whose axes agree, is rotated as ever, and images are not.",
+            "mrope_interleaved not read (Qwen3-VL has axes in turn, Qwen2-VL in blocks), or taken "
+            "for the layout of pairs",
+            **evidence,
+        )
+    return wrong(
+        "sections-not-as-expected",
+        f"{what}.",
+        "mrope_section in another order, or one that counts dimensions where it should count pairs",
+        **evidence,
+    )
+
+
+def axes_mixed(m, meant: tuple[int, ...] | None) -> Finding | None:
+    """Say so where pairs follow several axes at once, and each is meant to follow one."""
+    if m.axes is None or meant is None or m.axes.of_pairs is not None:
+        return None
+    several = m.axes.turning.sum(0) > 1
+    first = int(several.nonzero()[0])
+    axes = m.axes.turning[:, first].nonzero().flatten().tolist()
+    speeds = m.axes.speeds[:, first].tolist()
+    shares = ", ".join(f"{speeds[axis]:.4g} along axis {axis}" for axis in axes)
+    return wrong(
+        "sections-not-as-expected",
+        f"{int(several.sum())} pairs follow several axes at once, and each is expected to follow "
+        f"one: a step turns pair {first} by {shares} rad.",
+        "a sum or a mean of coordinates, as row + column or row * width + column, for each of them",
+        pairs=int(several.sum()),
+        first_pair=first,
+    )
+
+
+def _in_blocks(of_pairs: Sequence[int], count: int) -> bool:
+    return len(list(groupby(of_pairs))) <= count
+
+
+def _speeds_mismatch(axes: Axes, other: Axes | None) -> Finding | None:
+    if other is None or axes.speeds.shape != other.speeds.shape:
+        return None
+    error = float((axes.speeds - other.speeds).abs().max())
+    if error > 1e-4 * float(other.speeds.abs().max()):
+        return wrong(
+            "sections-not-as-expected",
+            "An axis turns pairs by other frequencies than expected.",
+            "axes exchanged, or frequencies of one axis taken for another",
+            largest_difference=error,
+        )
     return None

@@ -11,7 +11,6 @@ from ropelib.diagnosis.call_decides import (
     later_chunks,
 )
 from ropelib.diagnosis.factors import coarse_steps, factors_apart, rows_apart, x_added
-from ropelib.diagnosis.fit import is_round
 from ropelib.diagnosis.heads import heads_differ, heads_made_of_others, rows_as_tokens
 from ropelib.diagnosis.in_company import read_in_company
 from ropelib.diagnosis.lines import lines_without_partner
@@ -27,11 +26,11 @@ from ropelib.diagnosis.miswritten import (
 from ropelib.diagnosis.origins import origin, reversed_order, shifted
 from ropelib.diagnosis.past_the_end import clamped_to_the_call, read_past_its_end, wraps_at_the_call
 from ropelib.diagnosis.paths import not_repeated, stays_grown
-from ropelib.diagnosis.precision import coarse_frequencies, lost_precision
+from ropelib.diagnosis.precision import coarse_frequencies, lost_precision, places_matter
 from ropelib.diagnosis.probes import follows_gaps, keeps_by_length
 from ropelib.diagnosis.reduced import reduced_coarsely
 from ropelib.diagnosis.report import PAIRS_OF, Finding, wrong
-from ropelib.diagnosis.resting import rest_is_not_kept
+from ropelib.diagnosis.resting import last_pair, rest_is_not_kept
 from ropelib.diagnosis.series import beyond_sense, counted_late, multiplied, unfilled
 from ropelib.diagnosis.several_axes import (
     axes_disagree,
@@ -41,7 +40,7 @@ from ropelib.diagnosis.several_axes import (
     still_in_text,
 )
 from ropelib.diagnosis.slots import as_ranks
-from ropelib.diagnosis.tensors import gap, spread, wrap
+from ropelib.diagnosis.tensors import SAME, gap, random, spread, wrap
 
 
 def _not_deterministic(m: Measured) -> Finding | None:
@@ -106,7 +105,18 @@ def _position_ids_ignored(m: Measured) -> Finding | None:
             "positions made inside by arange(seq_len)",
         )
     if m.obeys == "differences":
-        return reversed_order(m, of_the_call=True) or wrong(
+        if reverse := reversed_order(m, of_the_call=True):
+            return reverse
+        x = random(1, 1, 1, m.head_dim).expand(1, 2, 4, -1)
+        first, last = (m.probe(x, range(5, 9))[:, :, end] for end in (0, -1))
+        if gap(last, x[:, :, -1]) < SAME < gap(first, x[:, :, 0]):
+            return wrong(
+                "positions-restart",
+                "Positions are counted from the last of each call: that token is turned as if it "
+                "stood at 0, in a prompt and in every step.",
+                "position_ids - position_ids[-1], or - position_ids.max()",
+            )
+        return wrong(
             "positions-restart",
             "Positions are counted from the first of each call, so that a later chunk is turned "
             "as if it were the first.",
@@ -204,6 +214,18 @@ def _sine_is_zero(m: Measured) -> Finding | None:
             "the table of sin is zero or lost, or the rotated copy of x is",
             smallest_factor=float(m.far.matrices.diagonal(dim1=1, dim2=2).min()),
         )
+
+
+def _sine_of_both_is_zero(m: Measured) -> Finding | None:
+    """The same where both dimensions of a pair have its cosine: then neither line is missing."""
+    if m.partner != {}:
+        return None
+    diagonal = m.far.matrices.diagonal(dim1=1, dim2=2)
+    moving = diagonal[:, (diagonal - diagonal[:1]).abs().amax(0) > 1e-5]
+    if moving.shape[1] % 2 or moving.shape[1] < 4:
+        return None
+    both = moving.chunk(2, dim=1), (moving[:, 0::2], moving[:, 1::2])
+    return _sine_is_zero(m) if any(gap(a, b) < SAME for a, b in both) else None
 
 
 def _position_0_lost(m: Measured) -> Finding | None:
@@ -309,29 +331,6 @@ def _scaled_far_away(m: Measured) -> Finding | None:
     )
 
 
-def _last_pair(m: Measured) -> Finding | None:
-    n, speeds = m.num_pairs, m.turning
-    if m.pairing.width > n:
-        return None  # p-RoPE has still pairs: a note says so, and an expectation may say more
-    missing = False
-    if 2 * (n + 1) == m.head_dim and m.pairing.offset == 0 and m.fit.is_geometric:
-        # Two dimensions are left over. A round base over all of head_dim means that they belong.
-        over_rotary, over_head = m.fit.base, m.fit.base ** ((n + 1) / n)
-        missing = not is_round(over_rotary) and is_round(over_head)
-    return last_pair_still(n, float(speeds[-1])) if missing else None
-
-
-def last_pair_still(pairs: int, slowest: float) -> Finding:
-    """Return the finding that the slowest of the pairs is left out."""
-    return wrong(
-        "last-pair-not-rotated",
-        "The slowest pair stands still while all others turn.",
-        "a loop or a slice that ends one pair early",
-        pairs=pairs,
-        slowest_frequency=slowest,
-    )
-
-
 def _inverted_ramp(m: Measured) -> Finding | None:
     fit = m.fit
     if scaled_axes(m):  # a coordinate in steps of its own, as a note says
@@ -357,7 +356,7 @@ def inverted_blend(
 
 
 def _not_relative(m: Measured) -> Finding | None:
-    if m.relativity_error > (1e-2 + 4 * m.noise) * float(m.scale.mean()) ** 2:
+    if places_matter(m):
         return wrong(
             "not-relative",
             "The score of two rotated vectors depends on where they stand, not only on how far "
@@ -378,6 +377,7 @@ CAUSES = [
     _not_linear,
     rows_as_tokens,
     _does_not_rotate,
+    _sine_of_both_is_zero,
     lines_without_partner,
     _sine_is_zero,
     _not_pairwise,
@@ -407,7 +407,7 @@ CAUSES = [
     beyond_sense,
     unfilled,
     counted_late,
-    _last_pair,
+    last_pair,
     wraps_at_the_call,
     clamped_to_the_call,
     lost_precision,

@@ -54,7 +54,7 @@ _NOTES = {
     ),
     "slow-pairs-stand-still": (
         "The slowest pairs do not turn.",
-        "p-RoPE, as in Gemma 4; of one pair alone, a loop that ends early; a base so large that "
+        "p-RoPE, as in Gemma 4; a loop that ends early, or over whole blocks; a base so large that "
         "they turn too little to be seen, as 2e10 at a width of 64 is",
         "Right where it is meant; expected= tells it from a loop that ends early.",
     ),

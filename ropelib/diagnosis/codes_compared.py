@@ -85,9 +85,9 @@ COMPARED = {
         "Split the pairs by mrope_section.",
     ),
     "sections-not-as-expected": (
-        "Axes have other pairs than expected.",
-        "mrope_section in another order, or of dimensions",
-        "Count pairs in each section, in the order of the axes.",
+        "Axes have other pairs than expected, or pairs several axes at once.",
+        "mrope_section in another order, or of dimensions; a sum or mean of coordinates",
+        "Count pairs in each section, in the order of the axes; turn each by one coordinate.",
     ),
     "layout-not-as-expected": (
         "The layout is not the expected one.",
@@ -141,8 +141,8 @@ COMPARED = {
     ),
     "frequencies-not-as-expected": (
         "Frequencies are not the expected ones.",
-        "another scaling method, or other parameters of it; or pairs in another order",
-        "Compare rope_type and each of its keys, and in which order pairs are counted.",
+        "another scaling method, or other parameters of it; pairs in another order, or at rest",
+        "Compare rope_type and each of its keys; in which order, and to which end, pairs count.",
     ),
     "long-calls-not-as-expected": (
         "Frequencies do not change with the length of the call as they are meant to.",

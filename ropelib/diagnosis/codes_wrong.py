@@ -39,7 +39,7 @@ WRONG = {
     ),
     "heads-differ": (
         "Heads are turned differently.",
-        "tables with an axis of heads, or a slice that rotates some heads only",
+        "tables with an axis of heads, or a loop or slice that rotates some heads only",
         "Give all heads one cos and sin; transpose, not view; what differs, hand over one by one.",
     ),
     "heads-mixed": (
@@ -134,8 +134,9 @@ WRONG = {
         "Repeat each entry of cos and sin as the layout asks, and multiply all of x by them.",
     ),
     "last-pair-not-rotated": (
-        "The slowest pair alone stands still: of neighbors, or where it is expected to turn.",
-        "a loop or slice that ends one pair early",
+        "The slowest pair alone stands still: of neighbors, or where it is expected to turn; or, "
+        "of widths that fill no blocks, the pairs of the last one.",
+        "a loop or slice that ends one pair early, or over whole blocks alone",
         "Count pairs from 0 to d/2 - 1, both included.",
     ),
     "sin-and-cos-swapped": (
@@ -176,9 +177,11 @@ WRONG = {
         "Compute all of inv_freq after to_empty().",
     ),
     "base-beyond-sense": (
-        "The base is above 1e15, or leaves few pairs that turn; at most 1.5, or e.",
-        "exponents without their denominator, an integer division in them, exp without log(base)",
-        "Write base ** -(2 * i / d), with the division inside and of floats.",
+        "The base is above 1e15, or leaves few pairs that turn; at most 1.5, e, or a usual one to "
+        "the power of 1 / heads.",
+        "exponents without their denominator, with that of all heads, or of an integer division; "
+        "exp without log(base); of a part, partners half a head apart",
+        "Write base ** -(2 * i / head_dim), of floats; pair (i, i + rotary_dim / 2) in a part.",
     ),
     "angles-in-degrees": (
         "All frequencies are divided by 57.2958.",
@@ -222,8 +225,8 @@ WRONG = {
         "Look angles up by position_ids.",
     ),
     "positions-restart": (
-        "Positions are counted from the first of each call.",
-        "position_ids - position_ids[0], or an offset that is dropped",
+        "Positions are counted from the first, or the last, of each call.",
+        "position_ids - position_ids[0], or - position_ids.max(); an offset that is dropped",
         "Take position_ids as they come; hand an offset on.",
     ),
     "off-by-one": (
@@ -371,7 +374,7 @@ WRONG = {
     "decode-differs": (
         "A sequence in chunks is turned otherwise than in one pass.",
         "positions or tables of a step that are not those of the full pass",
-        "Compare the two step by step, and share the code.",
+        "Share the code; the step's own bug is named where it shows in its angles.",
     ),
     "cached-keys-keep-old-frequencies": (
         "Frequencies change with the length, and cached keys keep the old ones.",
@@ -440,8 +443,8 @@ WRONG = {
     ),
     "gradient-wrong": (
         "The gradient is not that of the rotation.",
-        "a backward written by hand",
-        "Rotate by minus the angle and keep the factor; test with gradcheck.",
+        "a backward written by hand; detach() on the part that passes",
+        "Rotate by minus the angle and keep the factor; test with gradcheck; no detach().",
     ),
     **(CROWDED | COMPARED),
 }

@@ -11,8 +11,14 @@ from ropelib import checks
 from ropelib.checks import shown
 from ropelib.config import RopeConfig
 from ropelib.diagnosis.at_length import Meant, differs_when_long, meant_at, not_reached
-from ropelib.diagnosis.axes_meant import axes_not_asked, axes_not_compared, expected_axes
-from ropelib.diagnosis.causes import inverted_blend, last_pair_still
+from ropelib.diagnosis.axes_meant import (
+    axes_mismatch,
+    axes_mixed,
+    axes_not_asked,
+    axes_not_compared,
+    expected_axes,
+)
+from ropelib.diagnosis.causes import inverted_blend
 from ropelib.diagnosis.described import described, of_the_gallery
 from ropelib.diagnosis.dynamic_meant import grown_when_short
 from ropelib.diagnosis.expected_frequencies import (
@@ -20,13 +26,13 @@ from ropelib.diagnosis.expected_frequencies import (
     base_off,
     in_another_order,
     in_reverse,
+    slow_pairs_still,
 )
 from ropelib.diagnosis.expected_results import others_turn, results_differ
 from ropelib.diagnosis.fit import Fit
 from ropelib.diagnosis.measured import Measured
 from ropelib.diagnosis.report import Finding, wrong
 from ropelib.diagnosis.scaling_meant import UNSCALED, scaling_off, slipped
-from ropelib.diagnosis.several_axes import axes_mismatch
 from ropelib.diagnosis.tensors import SAME, wrap
 
 SUSPECT = {  # what nobody chooses, unless somebody says so
@@ -140,6 +146,7 @@ class Expectation:
             lambda m: others_turn(m, self.inv_freq, self.config and self.config.head_dim),
             self._of_pairs,
             self._of_direction,
+            lambda m: axes_mixed(m, self.axis_of_pairs),
             lambda m: grown_when_short(m, self.config),
             self._of_frequencies,
             self._of_factor,
@@ -205,11 +212,8 @@ class Expectation:
         if before := self._still_before(m):
             measured = torch.nn.functional.pad(measured, (before, 0))
         longest = max(len(expected), len(measured))
-        still = (
-            expected[-1] != 0 and m.num_pairs == len(expected) - 1 > 0 == m.pairing.first + before
-        )
-        if still and (measured[: m.num_pairs] / expected[:-1] - 1).abs().max() < 1e-4:
-            return last_pair_still(m.num_pairs, float(measured[m.num_pairs - 1]))
+        if finding := slow_pairs_still(m, measured, expected, m.pairing.first + before):
+            return finding
         turn, meant = (int((t != 0).sum()) for t in (measured, expected))  # others rest
         if not meant:
             return wrong(

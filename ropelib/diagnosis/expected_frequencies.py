@@ -5,8 +5,9 @@ import math
 import torch
 from torch import Tensor
 
-from ropelib.diagnosis.fit import Fit, is_round
+from ropelib.diagnosis.fit import Fit, is_round, raised
 from ropelib.diagnosis.report import Finding, wrong
+from ropelib.diagnosis.resting import last_pair_still
 from ropelib.diagnosis.tensors import wrap
 
 _SAME = 1e-4  # relative
@@ -74,8 +75,8 @@ def _base_scaled(m, base: float, times: float) -> tuple[str, str] | None:
 
 def _exponent_left_out(measured: float, base: float, power: float) -> tuple[str, str] | None:
     """Say that a base is multiplied by a factor, where it is meant by one to a power."""
-    factor = (base / measured) ** (1 / (power - 1))
-    if round(factor) < 2 or abs(factor / round(factor) - 1) > _SAME**0.5:
+    factor = raised(base / measured, 1 / (power - 1))
+    if not 1.5 < factor < 1e6 or abs(factor / round(factor) - 1) > _SAME**0.5:
         return None
     factor = round(factor)
     if not is_round(measured / factor) or abs(base * factor / measured / factor**power - 1) > _SAME:
@@ -84,6 +85,32 @@ def _exponent_left_out(measured: float, base: float, power: float) -> tuple[str,
     return (
         f", which is {one} ** (d / (d - 2)), and the measured one {one}",
         "the exponent d / (d - 2) of NTK-aware scaling left out",
+    )
+
+
+def slow_pairs_still(m, measured: Tensor, expected: Tensor, before: int) -> Finding | None:
+    """Return the finding that the slowest pairs stand still, and the others are as expected.
+
+    `before` counts pairs that stand still before those that turn.
+    """
+    turn, rest = m.num_pairs, len(expected) - m.num_pairs
+    if before or rest < 1 or turn < 1 or not bool(expected.all()):
+        return None
+    if rest > 1 and m.pairing.width != len(expected):
+        return None  # of neighbors, whose last may lie beyond the part that turns
+    seen = float(expected[turn].abs()) * int(m.far.positions[-1]) > 2e-6
+    if not seen or bool(((measured[:turn] / expected[:turn] - 1).abs() >= 1e-4).any()):
+        return None
+    if rest == 1:
+        return last_pair_still(turn, float(measured[turn - 1]))
+    return wrong(
+        "frequencies-not-as-expected",
+        f"The slowest {rest} pairs stand still and are expected to turn; the {turn} others are as "
+        "expected.",
+        "p-RoPE where none is meant, or a kernel that leaves out its last, incomplete block",
+        pair=turn,
+        measured=0.0,
+        expected=float(expected[turn]),
     )
 
 

@@ -126,6 +126,16 @@ def _to_powers(speeds: Tensor, slots: Sequence[int], tolerance: float) -> Tensor
     return powers[best] - speeds if float(left[best].max()) < 1 else nothing
 
 
+def raised(base: float, exponent: float) -> float:
+    """Return `base ** exponent`, at most the largest float: measured bases have no bounds.
+
+    Example:
+        >>> round(raised(10.0, 3.0)), raised(1e300, 2.0) > 1e308
+        (1000, True)
+    """
+    return _exp(exponent * math.log(base))
+
+
 def is_round(value: float) -> bool:
     """Say whether two digits tell the value, as they do of bases that people choose."""
     return abs(float(f"{value:.1e}") / value - 1) < 2e-5

@@ -46,6 +46,17 @@ def heads_differ(m: Measured) -> Finding | None:
     }
     if spread(rotated, axis=2) < SAME and spread(rotated.norm(dim=-1), axis=1) < SAME:
         return by_head(evidence, as_long_as_heads=True)
+    left = ((rotated - x).abs().amax((0, 2, 3)) < SAME).nonzero().flatten()
+    if 0 < len(left) == evidence["heads unlike the first"]:
+        which = f"{len(left)} of {num_heads} heads, the first of them head {int(left[0])},"
+        return Finding(
+            "heads-differ",
+            "wrong",
+            f"{which} come out as they went in, and the others turn.",
+            evidence,
+            "a loop over blocks of heads that leaves out the last, incomplete one, or a slice that "
+            "rotates only some heads",
+        )
     return _viewed(m) or Finding(
         "heads-differ",
         "wrong",

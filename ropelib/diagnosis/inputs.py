@@ -161,6 +161,14 @@ def gradient(m: Measured) -> Finding | None:
             trained = through(m.probe, _in_training)(x, ids)
             if m.differs(trained, x, ids).any():
                 return _training_forward(gap(trained, m.applied(x, ids)))
+            if m.resting and not bool(found[..., m.resting].any()):
+                return wrong(
+                    "gradient-wrong",
+                    "No gradient comes back of the dimensions that do not turn, which pass on the "
+                    "way forth.",
+                    "detach(), no_grad or .data on the part that passes",
+                    dimensions=len(m.resting),
+                )
             forward = torch.einsum("bitr,bhti->bhtr", turned, upstream.double())
             return _not_turned_back(gap(found, backward), gap(found, forward) < allowed)
         errors[name] = gap(found, backward)

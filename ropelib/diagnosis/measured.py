@@ -8,7 +8,7 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from ropelib.diagnosis.fit import Fit, is_round, whole_turns
+from ropelib.diagnosis.fit import Fit, is_round, raised, whole_turns
 from ropelib.diagnosis.probes import (
     CallError,
     Curves,
@@ -358,9 +358,9 @@ class Measured:
         rotary, fit = 2 * self.pairing.width, self.fit
         if not fit.is_geometric or rotary >= self.head_dim or self.num_pairs < 2:
             return None
-        if fit.base > 1e3 ** (rotary / 2):  # of a series that nobody chose
+        if fit.base > raised(1e3, rotary / 2):  # of a series that nobody chose
             return None
-        over_head = fit.base ** (self.head_dim / rotary)
+        over_head = raised(fit.base, self.head_dim / rotary)
         one_of_all = is_round(over_head) and (fit.base < 100.01 or not is_round(fit.base))
         return over_head if one_of_all else None
 

@@ -77,7 +77,8 @@ def _width(m: Measured) -> Finding | None:
     if pairing.width > m.num_pairs:
         return note(
             "slow-pairs-stand-still",
-            "The slowest pairs do not turn, as in p-RoPE."
+            f"The slowest pairs do not turn{', as in' if m.as_said else ':'} p-RoPE"
+            f"{'' if m.as_said else ', or a kernel that leaves out its last block'}."
             if pairing.width > m.num_pairs + 1
             else "The slowest pair does not turn, as expected."
             if m.as_said

@@ -1,8 +1,11 @@
-"""The rule on dimensions that do not turn: they must pass as they are, at every position."""
+"""The rules on dimensions that do not turn: they must pass as they are, or turn as well."""
 
+from ropelib.diagnosis.fit import is_round, raised
 from ropelib.diagnosis.measured import Measured
 from ropelib.diagnosis.report import Finding, wrong
 from ropelib.diagnosis.tensors import spread
+
+_SLOWEST = 1e-5  # of its length: what the cosine of a slow pair loses, alone
 
 
 def _lost_since(m: Measured, allowed: float) -> int | None:
@@ -10,7 +13,7 @@ def _lost_since(m: Measured, allowed: float) -> int | None:
     kept = m.far.matrices.diagonal(dim1=1, dim2=2)[:, m.resting]
     changes = (kept - kept[:1]).abs().amax(1)
     first = int((changes > allowed).nonzero()[0])
-    if first and changes[first] > 20 * changes[first - 1]:
+    if first and changes[first] > max(0.01, 20 * float(changes[first - 1])):
         return int(m.far.positions[first])
     return None
 
@@ -20,7 +23,7 @@ def rest_is_not_kept(m: Measured) -> Finding | None:
     if not m.resting:
         return None
     kept = m.far.matrices.diagonal(dim1=1, dim2=2)[:, m.resting]
-    allowed = 0.01 + 2 * m.noise
+    allowed = _SLOWEST + 4 * m.noise
     moving = int(((kept - kept[:1]).abs().amax(0) > allowed).sum())
     if moving and (since := _lost_since(m, allowed)) is not None:
         return wrong(
@@ -35,13 +38,13 @@ def rest_is_not_kept(m: Measured) -> Finding | None:
     if moving:
         return wrong(
             "sine-partly-zero",
-            f"{moving} dimensions shrink and grow with the position and never meet their partners: "
-            "they have their cosine, and no sine.",
+            f"At least {moving} dimensions shrink and grow with the position and never meet their "
+            "partners: they have their cosine, and no sine.",
             "a table of sin that is filled, or read, for some of the pairs",
             dimensions=moving,
             largest_change=spread(kept, axis=0),
         )
-    scale = float(m.scale.mean())
+    scale, allowed = float(m.scale.mean()), 0.01 + 2 * m.noise
     strange = ((kept[0] - 1).abs() > allowed) & ((kept[0] - scale).abs() > allowed)
     if bool(strange.any()):
         worst = kept[0][(kept[0] - 1).abs().argmax()]
@@ -59,3 +62,27 @@ def rest_is_not_kept(m: Measured) -> Finding | None:
             factor=float(worst),
         )
     return None
+
+
+def last_pair(m: Measured) -> Finding | None:
+    """Two dimensions that stand still where a round base says that they belong."""
+    n, speeds = m.num_pairs, m.turning
+    if m.pairing.width > n:
+        return None  # p-RoPE has still pairs: a note says so, and an expectation may say more
+    missing = False
+    if 2 * (n + 1) == m.head_dim and m.pairing.offset == 0 and m.fit.is_geometric:
+        # Two dimensions are left over. A round base over all of head_dim means that they belong.
+        over_rotary, over_head = m.fit.base, raised(m.fit.base, (n + 1) / n)
+        missing = not is_round(over_rotary) and is_round(over_head)
+    return last_pair_still(n, float(speeds[-1])) if missing else None
+
+
+def last_pair_still(pairs: int, slowest: float) -> Finding:
+    """Return the finding that the slowest of the pairs is left out."""
+    return wrong(
+        "last-pair-not-rotated",
+        "The slowest pair stands still while all others turn.",
+        "a loop or a slice that ends one pair early",
+        pairs=pairs,
+        slowest_frequency=slowest,
+    )

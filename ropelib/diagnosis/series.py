@@ -6,7 +6,7 @@ from itertools import pairwise
 import torch
 from torch import Tensor
 
-from ropelib.diagnosis.fit import Fit, is_round
+from ropelib.diagnosis.fit import Fit, is_round, raised
 from ropelib.diagnosis.measured import Measured
 from ropelib.diagnosis.precision import lost_precision
 from ropelib.diagnosis.report import Finding, wrong
@@ -14,6 +14,8 @@ from ropelib.diagnosis.tensors import wrap
 
 _EQUAL = 1e-5  # relative difference below which two frequencies are one
 _LARGEST_BASE, _SMALLEST_BASE = 1e15, 1.5  # of a series that somebody chose
+_USUAL_BASES = (10_000, 500_000, 1_000_000, 100_000, 10_000_000)
+_HEADS = range(6, 257)  # of one layer, where fewer may be parts or axes of one head
 _LARGEST_STEP = 1e3  # by which one pair is slower than the one before
 _STEEP = 9e3  # where no more than an eighth of them is seen
 _UNDIVIDED = (
@@ -88,13 +90,23 @@ def beyond_sense(m: Measured) -> Finding | None:
         return exponents_positive(m)
     step = fit.base ** (1 / width)  # from pair to pair
     if fit.base > _LARGEST_BASE and (m.num_pairs >= 4 or step > _LARGEST_STEP):
+        own = raised(fit.base, m.num_pairs / width)
+        apart = m.num_pairs < width and m.pairing.layout == "half" and is_round(own)
         return wrong(
             "base-beyond-sense",
-            f"The base is {fit.base:.6g}: all but the first pairs hardly turn.",
-            _UNDIVIDED,
+            f"The base is {own:.6g} over the {2 * m.num_pairs} dimensions that turn, and "
+            f"{fit.base:.6g} over all that pairs (i, i + {width}) have room for."
+            if apart
+            else f"The base is {fit.base:.6g}: all but the first pairs hardly turn.",
+            f"the partner of dimension i at i + {width}, half a head on, where it is at "
+            f"i + {m.num_pairs}, half of the part that turns"
+            if apart
+            else _UNDIVIDED,
             base=fit.base,
             second_frequency_in_the_first=1 / step,
         )
+    if abs(fit.factor - 1) < 1e-4 and (of_more := _of_more_dims(fit.base, m)):
+        return of_more
     if 1 - _EQUAL < fit.base < _SMALLEST_BASE and abs(fit.factor - 1) < 1e-4:
         return wrong(
             "base-beyond-sense",
@@ -110,6 +122,24 @@ def beyond_sense(m: Measured) -> Finding | None:
             "exp(-2i / d), without the logarithm of the base: exp(-2i / d * log(base))",
             base=fit.base,
         )
+    return None
+
+
+def _of_more_dims(base: float, m: Measured) -> Finding | None:
+    """Exponents over a width that several heads have together."""
+    if is_round(base) or base < 1 + _EQUAL:
+        return None
+    for whole in _USUAL_BASES:
+        heads = round(math.log(whole) / math.log(base))
+        if heads in _HEADS and abs(math.log(base) * heads / math.log(whole) - 1) < m.tolerance:
+            return wrong(
+                "base-beyond-sense",
+                f"The base is {base:.6g}, which is {whole:,} ** (1 / {heads}): even the slowest "
+                f"pair turns by {float(m.turning.min()):.3g} rad/token.",
+                f"exponents over the width of {heads} heads together, hidden_size, where that of "
+                "one is meant",
+                base=base,
+            )
     return None
 
 

@@ -4,7 +4,7 @@ import copy
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations, groupby, permutations, product
+from itertools import combinations, groupby, product
 
 import torch
 from torch import Tensor
@@ -38,9 +38,14 @@ class Axes:
     alone: tuple[Curves, ...]
 
     @property
+    def turning(self) -> Tensor:
+        """Which axes turn which pair."""
+        return self.speeds.abs() > _STILL + 1e-5 * self.speeds.abs().amax(0)
+
+    @property
     def of_pairs(self) -> tuple[int, ...] | None:
         """The axis that turns each pair, None where one follows several."""
-        turned = self.speeds.abs() > _STILL + 1e-5 * self.speeds.abs().amax(0)
+        turned = self.turning
         if bool((turned.sum(0) > 1).any()):
             return None
         return tuple(turned.int().argmax(0).tolist())
@@ -200,7 +205,7 @@ def of_its_axis(m, rule: Callable) -> Finding | None:
     if told is None:
         return None
     alike = [axis for axis, each in found.items() if each and each.sentence == told.sentence]
-    return replace(told, sentence=f"Of pairs of {_list_of(alike, ' and ')}: {told.sentence}")
+    return replace(told, sentence=f"Of pairs of {list_of(alike, ' and ')}: {told.sentence}")
 
 
 # Rules
@@ -215,7 +220,7 @@ def axis_ignored(m) -> Finding | None:
     as_ever = "" if m.resting else f" {rest}, so that text, whose axes agree, is rotated as ever."
     return wrong(
         "axis-ignored",
-        f"A step along {_list_of(m.axes.still)} turns nothing: places that differ in nothing else "
+        f"A step along {list_of(m.axes.still)} turns nothing: places that differ in nothing else "
         f"cannot be told apart.{as_ever}",
         "position_ids[0], or positions of a text where those of the image belong",
         axes_that_turn_nothing=", ".join(map(str, m.axes.still)),
@@ -261,7 +266,7 @@ def _ordered_by_size(m) -> Finding | None:
         if gap(*both) < SAME:
             return wrong(
                 "axes-ordered-by-size",
-                f"Places come out alike where {_list_of([one, other], ' and ')} "
+                f"Places come out alike where {list_of([one, other], ' and ')} "
                 "are exchanged: a tall image is turned as a wide one.",
                 "height and width sorted by size, or exchanged where an image is taller than wide",
                 largest_difference=gap(*both),
@@ -282,7 +287,7 @@ def still_in_text(m) -> Finding | None:
     if bool((along.sum(0) == 1).any()):
         return wrong(
             "text-turned-otherwise",
-            f"{what}turn along {_list_of(axes, ' and ')}: text and image do not fit in one "
+            f"{what}turn along {list_of(axes, ' and ')}: text and image do not fit in one "
             "sequence.",
             "a path of its own for text, whose position is handed to some of the axes",
             dimensions=turning,
@@ -330,7 +335,7 @@ def sections(m) -> Finding | None:
         "several-axes",
         f"Each pair follows one axis: {in_words(m.axes.of_pairs, len(m.axes.speeds))}."
         + (
-            f" Frequencies of {_list_of(scaled, ' and ')} are {m.fit.jump:.6g} times those that "
+            f" Frequencies of {list_of(scaled, ' and ')} are {m.fit.jump:.6g} times those that "
             "the series of the others goes on to, as where a coordinate is scaled."
             if scaled
             else ""
@@ -360,12 +365,12 @@ def in_words(of_pairs: Sequence[int], count: int) -> str:
     if len(runs) == len({axis for axis, _ in runs}):
         return "in blocks of " + ", ".join(f"{size} (axis {axis})" for axis, size in runs)
     shares = [list(of_pairs).count(axis) for axis in range(count)]
-    if _takes_turns(of_pairs, count):
+    if takes_turns(of_pairs, count):
         return f"in turn, {', '.join(map(str, shares))} pairs"
     return " ".join(map(str, of_pairs))
 
 
-def _takes_turns(of_pairs: Sequence[int], count: int) -> bool:
+def takes_turns(of_pairs: Sequence[int], count: int) -> bool:
     """All axes come once before one comes again, as long as each has pairs left."""
     shares = [list(of_pairs).count(axis) for axis in range(count)]
     try:
@@ -378,67 +383,6 @@ def _takes_turns(of_pairs: Sequence[int], count: int) -> bool:
         )
 
 
-def _list_of(axes: Sequence[int], word: str = " or ") -> str:
+def list_of(axes: Sequence[int], word: str = " or ") -> str:
+    """Return the numbers of axes in words: axes 1 or 2."""
     return ("axis " if len(axes) == 1 else "axes ") + word.join(map(str, axes))
-
-
-# Against what is expected
-
-
-def axes_mismatch(m, meant: tuple[int, ...] | None, other: Axes | None) -> Finding | None:
-    """Compare which axis turns which pair with what is meant, or with another implementation."""
-    if m.axes is None:
-        return None
-    measured, count = m.axes.of_pairs, len(m.axes.speeds)
-    meant = other.of_pairs if meant is None and other is not None else meant
-    if meant is None or measured is None:
-        return _speeds_mismatch(m.axes, other)
-    if measured == meant:
-        return None
-    evidence = {"measured": in_words(measured, count), "expected": in_words(meant, count)}
-    what = f"Axes have their pairs {in_words(measured, count)}, expected "
-    what += f"{in_words(meant, count)}"
-    for order in permutations(range(count)):
-        if tuple(order[axis] for axis in meant) == measured:
-            exchanged = [axis for axis in range(count) if order[axis] != axis and axis in meant]
-            return wrong(
-                "axes-exchanged",
-                f"{_list_of(exchanged, ' and ').capitalize()} are exchanged: each "
-                "turns the pairs that are meant for the other. Tokens are turned rightly where "
-                "these axes agree, as in text and on the diagonal of an image, and nowhere else.",
-                "(x, y) handed over where (height, width) is read",
-                **evidence,
-            )
-    turns = _takes_turns(measured, count)
-    if turns != _takes_turns(meant, count) and _in_blocks(meant if turns else measured, count):
-        return wrong(
-            "axes-in-turn" if turns else "axes-in-blocks",
-            f"{what}: text, whose axes agree, is rotated as ever, and images are not.",
-            "mrope_interleaved not read (Qwen3-VL has axes in turn, Qwen2-VL in blocks), or taken "
-            "for the layout of pairs",
-            **evidence,
-        )
-    return wrong(
-        "sections-not-as-expected",
-        f"{what}.",
-        "mrope_section in another order, or one that counts dimensions where it should count pairs",
-        **evidence,
-    )
-
-
-def _in_blocks(of_pairs: Sequence[int], count: int) -> bool:
-    return len(list(groupby(of_pairs))) <= count
-
-
-def _speeds_mismatch(axes: Axes, other: Axes | None) -> Finding | None:
-    if other is None or axes.speeds.shape != other.speeds.shape:
-        return None
-    error = float((axes.speeds - other.speeds).abs().max())
-    if error > 1e-4 * float(other.speeds.abs().max()):
-        return wrong(
-            "sections-not-as-expected",
-            "An axis turns pairs by other frequencies than expected.",
-            "axes exchanged, or frequencies of one axis taken for another",
-            largest_difference=error,
-        )
-    return None

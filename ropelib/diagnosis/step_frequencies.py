@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor
 
-from ropelib.diagnosis.fit import ROUND_BASES
+from ropelib.diagnosis.fit import ROUND_BASES, raised
 from ropelib.diagnosis.measured import Measured, speeds_of
 from ropelib.diagnosis.tensors import SAME, gap
 from ropelib.frequencies import inverse_frequencies
@@ -67,7 +67,7 @@ def _rows(m: Measured, x: Tensor, steps: Tensor) -> Iterator[tuple[Tensor, str, 
     for width, how in {m.head_dim: "of the whole head, ", rotary // 2: ""}.items():
         if base is not None and not scaled and width > 1:
             yield (
-                inverse_frequencies(rotary, base ** (rotary / width)),
+                inverse_frequencies(rotary, raised(base, rotary / width)),
                 f"by exponents {rotary / width:.4g} times those of one pass",
                 f"2i / {width}, {how}in place of 2i / {rotary}, where steps are turned",
             )

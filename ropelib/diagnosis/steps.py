@@ -13,6 +13,7 @@ from ropelib.diagnosis.call_decides import (
 )
 from ropelib.diagnosis.measured import Measured
 from ropelib.diagnosis.paths import otherwise
+from ropelib.diagnosis.precision import lost_precision
 from ropelib.diagnosis.probes import CallError, Probe, with_width
 from ropelib.diagnosis.report import Finding, wrong
 from ropelib.diagnosis.slots import tokens_exchanged
@@ -49,7 +50,25 @@ def cached(m: Measured) -> Finding | None:
         tokens_exchanged(m, length)
         or of_the_long_call(m, together, ends)
         or _named(m, ends, together, full, differs)
+        or _wrong_by_itself(m, gap(together, full))
         or _named_by_chunk(ends, together, full, differs)
+    )
+
+
+def _wrong_by_itself(m: Measured, difference: float) -> Finding | None:
+    """Say what is wrong with angles of a function for decoding, asked as if it were the whole."""
+    if m.decode is None:
+        return None
+    try:
+        found = lost_precision(Measured(m.decode, m.limit))
+    except ValueError:  # it takes single tokens alone, or counts for itself
+        return None
+    return found and wrong(
+        "decode-differs",
+        f"A step is wrong by itself: {found.sentence}",
+        f"{found.cause}; diagnosed alone, the function for steps is {found.code}",
+        since=found.since,
+        largest_difference=difference,
     )
 
 

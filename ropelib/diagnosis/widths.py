@@ -1,6 +1,7 @@
 """The rule on other widths: where vectors of them are taken, they must be rotated as well."""
 
 import math
+from contextlib import suppress
 
 import torch
 from torch import Tensor
@@ -13,11 +14,14 @@ from ropelib.diagnosis.tensors import SAME, gap, random, spread
 
 WIDTHS = (64, 80, 96, 128, 192, 256)  # of heads that models have
 _FAR = (3, 1, 257, 5, 2049, 7)  # positions: bfloat16 loses 257, TF32 and float16 lose 2049
+_BLOCKS = (4, 8, 16, 32, 64)  # of pairs
 _APART = 0.02  # of lengths and angles
 
 
 def other_widths(m: Measured) -> Finding | None:
     """Measure a few positions at each width, and ask for what is known from the first one."""
+    if 2 * m.num_pairs < m.head_dim and (block := _of_blocks(m)):
+        return None if m.as_said else _block_left_out(m, *block)
     for width in WIDTHS:
         if width == m.head_dim:
             continue
@@ -36,6 +40,32 @@ def other_widths(m: Measured) -> Finding | None:
                 "by the padded width; or a width, or its frequencies, written into the code",
                 width=width,
             )
+
+
+def _of_blocks(m: Measured) -> tuple[int, int] | None:
+    """Return how many pairs a block has, and a width all of which turns, if blocks alone turn."""
+    turning = {m.head_dim: m.num_pairs}
+    for width in WIDTHS:
+        with suppress(TypeError, ValueError):  # made for one width
+            turning.setdefault(width, m.at_width(width, _few(m)).num_pairs)
+    whole = [width for width, pairs in turning.items() if 2 * pairs == width]
+    if len(set(turning.values())) < 2:  # as many pairs of any width: a part that turns
+        return None
+    for block in _BLOCKS:
+        if all(pairs == width // 2 // block * block for width, pairs in turning.items()):
+            return (block, whole[0]) if whole else None
+    return None
+
+
+def _block_left_out(m: Measured, block: int, whole: int) -> Finding:
+    return wrong(
+        "last-pair-not-rotated",
+        f"Of {m.head_dim} dimensions {2 * m.num_pairs} turn, of {whole} all do: at each width the "
+        f"slow pairs stand still that fill no block of {block}.",
+        f"a loop over blocks of {block} pairs that leaves out the last, incomplete one",
+        pairs_that_turn=m.num_pairs,
+        of=m.head_dim // 2,
+    )
 
 
 def _has_no_width(m: Measured, width: int) -> bool:

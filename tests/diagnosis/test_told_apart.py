@@ -134,6 +134,56 @@ SAID = {
         "of its largest entry.",
         "",
     ),
+    "exponents over 12 heads, base 10000": (
+        "The base is 2.15443, which is 10,000 ** (1 / 12)",
+        "say so: inv_freq= or expected=.",
+        "the width of 12 heads together",
+    ),
+    "the last block is left out, half, width 112": (
+        "Of 112 dimensions 96 turn, of 64 all do",
+        "no block of 16.",
+        "blocks of 16 pairs",
+    ),
+    "the last block is left out, and is expected": (
+        "The slowest 8 pairs stand still",
+        "the 32 others are as expected.",
+        "leaves out its last, incomplete block",
+    ),
+    "halves of 128 paired over the whole head": (
+        "The base is 500000 over the 32 dimensions that turn, and 6.25e+22 over all",
+        "inv_freq= or expected=.",
+        "where it is at i + 16, half of the part",
+    ),
+    "the mean of row and column for either axis": (
+        "40 pairs follow several axes at once",
+        "a step turns pair 24 by 0.002812 along axis 1, 0.002812 along axis 2 rad.",
+        "a sum or a mean of coordinates",
+    ),
+    "counted from the last of each call": (
+        "Positions are counted from the last",
+        "step.",
+        ".max()",
+    ),
+    "the part that passes is detached": (
+        "No gradient comes back of the dimensions that do not turn",
+        "on the way forth.",
+        "detach()",
+    ),
+    "heads beyond a multiple of four pass": (
+        "2 of 66 heads",
+        "the others turn.",
+        "blocks of heads",
+    ),
+    "steps alone read a table of 1024": (
+        "A step is wrong by itself: All positions from 1024 on",
+        "like position 1023.",
+        "is positions-clamped",
+    ),
+    "steps alone read the next multiple of eight": (
+        "A step is wrong by itself: Position p is not read as p, but as 8 * (ceil(p / 8))",
+        "8191 like 8192.",
+        "is positions-bent",
+    ),
 }
 
 

@@ -5,7 +5,7 @@ import math
 import torch
 
 from exhibits.kit import exhibit, swapped_neighbors, turn
-from ropelib import RopeConfig, inv_freq
+from ropelib import RopeConfig, apply_rotary, inv_freq
 
 
 def over(width, base, layout="half", factor=1.0, added=0.0):
@@ -132,6 +132,155 @@ def _():
     }
 
 
+def of_hidden_size(heads, base, width=128):
+    speeds = base ** (-torch.arange(0, width, 2).double() / (width * heads))
+    return {
+        "rotate": lambda x, ids: turn(x, ids[..., None].double() * speeds, "half"),
+        "head_dim": width,
+    }
+
+
+for heads, base in ((32, 1e4), (12, 1e4), (64, 1e6)):
+    exhibit(f"exponents over {heads} heads, base {base:g}", "base-beyond-sense")(
+        lambda heads=heads, base=base: of_hidden_size(heads, base)
+    )
+
+
+@exhibit("exponents i / d of a wide head, beside what is expected", "exponents-not-as-expected")
+def _():
+    return {**of_hidden_size(2, 5e5, 256), "inv_freq": inv_freq(256, 5e5)}
+
+
+# Pairs that rest
+
+
+def in_whole_blocks(layout, block=16, only=None):
+    """Turn the pairs of whole blocks, whatever the width."""
+
+    def rotate(x, ids):
+        speeds = inv_freq(x.shape[-1]).clone()
+        if only not in (None, x.shape[-1]):
+            raise ValueError("another width")
+        speeds[len(speeds) // block * block :] = 0
+        return turn(x, ids[..., None].double() * speeds, layout)
+
+    return rotate
+
+
+for layout, width in (("half", 80), ("interleaved", 80), ("half", 112)):
+
+    @exhibit(f"the last block is left out, {layout}, width {width}", "last-pair-not-rotated")
+    def _(layout=layout, width=width):
+        return {"rotate": in_whole_blocks(layout), "head_dim": width}
+
+
+@exhibit("the last block is left out, of one width", notes=("slow-pairs-stand-still",))
+def _():
+    return {"rotate": in_whole_blocks("half", only=80), "head_dim": 80}
+
+
+@exhibit("the last block is left out, and is expected", "frequencies-not-as-expected")
+def _():
+    return {"rotate": in_whole_blocks("half"), "head_dim": 80, "inv_freq": inv_freq(80)}
+
+
+def of_a_part(rotary, base, layout):
+    def rotate(x, ids):
+        angles = ids[..., None].double() * inv_freq(rotary, base)
+        return torch.cat((turn(x[..., :rotary], angles, layout), x[..., rotary:]), dim=-1)
+
+    return rotate
+
+
+for width, rotary, base, layout in (
+    (512, 256, 5e5, "half"),
+    (512, 256, 1e4, "interleaved"),
+    (256, 206, 1e6, "interleaved"),
+    (320, 256, 5e5, "interleaved"),
+):
+
+    @exhibit(f"{rotary} of {width}, {layout}", layout=layout, base=base, notes=("partial",))
+    def _(width=width, rotary=rotary, base=base, layout=layout):
+        return {"rotate": of_a_part(rotary, base, layout), "head_dim": width}
+
+
+for width, base in ((64, 1e4), (128, 5e5)):
+
+    @exhibit(f"halves of {width} paired over the whole head", "base-beyond-sense")
+    def _(width=width, base=base):
+        speeds = torch.zeros(width // 2).double()
+        speeds[: width // 8] = inv_freq(width // 4, base)
+        return {
+            "rotate": lambda x, ids: turn(x, ids[..., None].double() * speeds, "half"),
+            "head_dim": width,
+        }
+
+
+def cosines_alone(width, rotary, base, layout):
+    def rotate(x, ids):
+        part = x[..., :rotary]
+        turned = turn(part, ids[..., None].double() * inv_freq(rotary, base), layout)
+        back = turn(part, -ids[..., None].double() * inv_freq(rotary, base), layout)
+        return torch.cat(((turned + back) / 2, x[..., rotary:]), dim=-1)
+
+    return {"rotate": rotate, "head_dim": width}
+
+
+for case in (
+    (96, 96, 1e6, "interleaved"),
+    (128, 64, 1e6, "interleaved"),
+    (80, 20, 1e5, "half"),
+    (128, 128, 5e5, "half"),
+):
+    exhibit(f"no sine, {case[1]} of {case[0]}, {case[3]}", "sine-is-zero")(
+        lambda case=case: cosines_alone(*case)
+    )
+
+
+@exhibit("the slowest eight without their sine, width 128", "sine-partly-zero")
+def _():
+    def rotate(x, ids):
+        angles = ids[..., None].double() * inv_freq(128, 1e6)
+        sine = angles.sin().where(torch.arange(64) < 56, 0)
+        return apply_rotary(x, angles.cos().float(), sine.float(), layout="interleaved")
+
+    return {"rotate": rotate, "head_dim": 128}
+
+
+for base in (5e5, 1e5):
+
+    @exhibit(f"a degree more at odd positions, base {base:g}", "not-relative")
+    def _(base=base):
+        def rotate(x, ids):
+            odd = math.radians(1) * (ids % 2)[..., None]
+            return turn(x, ids[..., None].double() * inv_freq(96, base) + odd, "half")
+
+        return {"rotate": rotate, "head_dim": 96}
+
+
+# Axes
+
+OF_PAIRS = [0] * 24 + [1] * 20 + [2] * 20
+
+
+def of_places(read):
+    speeds = inv_freq(128, 1e6)
+
+    def rotate(x, places):  # (3, batch, seq_len)
+        each = torch.stack(read(*places.double()))[OF_PAIRS]
+        return turn(x, each.permute(1, 2, 0) * speeds, "half")
+
+    return {"rotate": rotate, "head_dim": 128, "axes": OF_PAIRS}
+
+
+for name, read in {
+    "the number of a patch": lambda t, h, w: (t, 32 * h + w, 32 * h + w),
+    "row plus column": lambda t, h, w: (t, h + w, h + w),
+    "the mean of row and column": lambda t, h, w: (t, (h + w) / 2, (h + w) / 2),
+}.items():
+    exhibit(f"{name} for either axis", "sections-not-as-expected")(lambda r=read: of_places(r))
+
+
 # q beside k
 
 
@@ -190,6 +339,49 @@ def _():
 
 
 # Calls
+
+
+@exhibit("counted from the last of each call", "positions-restart")
+def _():
+    rotate = over(128, 5e5)
+    return {"rotate": lambda x, ids: rotate(x, ids - ids[..., -1:]), "head_dim": 128}
+
+
+@exhibit("the part that passes is detached", "gradient-wrong")
+def _():
+    rotate = over(32, 1e5)
+    return {
+        "rotate": lambda x, ids: torch.cat(
+            (rotate(x[..., :32], ids), x[..., 32:].detach()), dim=-1
+        ),
+        "head_dim": 80,
+    }
+
+
+@exhibit("heads beyond a multiple of four pass", "heads-differ")
+def _():
+    rotate = over(64, 1e4)
+
+    def in_fours(x, ids):
+        whole = x.shape[1] // 4 * 4
+        return torch.cat((rotate(x[:, :whole], ids), x[:, whole:]), dim=1)
+
+    return {"rotate": in_fours}
+
+
+for name, read in {
+    "a table of 1024": lambda ids: ids.clamp(max=1023),
+    "the next multiple of eight": lambda ids: (ids + 7) // 8 * 8,
+}.items():
+
+    @exhibit(f"steps alone read {name}", "decode-differs")
+    def _(read=read):
+        rotate = over(128, 1e6)
+        return {
+            "rotate": rotate,
+            "decode": lambda x, ids: rotate(x, read(ids)),
+            "head_dim": 128,
+        }
 
 
 class Casting(torch.nn.Module):
