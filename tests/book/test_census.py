@@ -1,8 +1,12 @@
 """The census: what is recorded is what the installed transformers gives, and the page has all."""
 
+import importlib
+import inspect
+import itertools
 import json
 import re
 from collections import Counter
+from pathlib import Path
 
 import pytest
 import torch
@@ -285,6 +289,64 @@ def test_which_rows_count_layers_as_their_files_do():
             of_the_file.add(model_type)
     prose = (survey.RECORDED.parents[1] / "practice/census.md").read_text("utf-8")
     assert of_the_file == {"longcat_flash"} and "`longcat_flash` has two attentions" in prose
+
+
+INDEXERS = {
+    "neighbors": "deepseek_v4 dots3_note glm_moe_dsa mistral_large4".split(),
+    "halves": "hy_v4 minimax_m3_vl qwen4_exp".split(),
+    "halves beside neighbors": "axk2 deepseek_v32".split(),
+}
+
+
+def pairs_of(rotate, width=8):
+    """Tell by scores which dimensions meet: a function may reorder what it has turned."""
+    angles = torch.tensor([0.0, 0.7])[:, None].expand(2, width)[None]
+    cos, sin = angles.cos().double(), angles.sin().double()
+    unit = torch.eye(width).double()[:, None, None].expand(width, 1, 2, width)  # two positions
+    if "k" in inspect.signature(rotate).parameters:
+        turned, _ = rotate(unit, unit, cos=cos, sin=sin)
+    else:
+        turned = rotate(unit, cos[..., : width // 2], sin[..., : width // 2])
+    scores = turned[:, 0, 1] @ turned[:, 0, 0].mT
+    others = (scores.abs() > 1e-9) & ~torch.eye(width).bool()
+    found = [tuple(pair) for pair in others.nonzero().tolist() if pair[0] < pair[1]]
+    layouts = {
+        "halves": [(i, i + width // 2) for i in range(width // 2)],
+        "neighbors": [(i, i + 1) for i in range(0, width, 2)],
+    }
+    (layout,) = (name for name, pairs in layouts.items() if pairs == found)
+    return layout
+
+
+def called_by(module, name):
+    """Return the one function that rotates which a class's `forward` calls."""
+    source = inspect.getsource(getattr(module, name).forward)
+    (called,) = set(re.findall(r"\b(apply_rotary_pos_emb\w*)\(", source))
+    return getattr(module, called)
+
+
+@pytest.mark.skipif(not INSTALLED, reason="the census is that of another transformers")
+def test_which_indexers_turn_as_the_attention_beside_them():
+    found = {said: [] for said in INDEXERS}
+    for path in sorted((Path(transformers.__file__).parent / "models").glob("*/modeling_*.py")):
+        named = re.findall(r"^class (\w+Indexer)\(", path.read_text("utf-8"), re.MULTILINE)
+        if not named:
+            continue
+        model = path.parent.name
+        module = importlib.import_module(f"transformers.models.{model}.{path.stem}")
+        (indexer,) = named
+        attention = re.sub(r"(QSA)?Indexer$", "Attention", indexer)
+        if model == "glm5_next":  # its attention has no position encoding, its indexer neither
+            for name in (indexer, attention):
+                assert "rotary" not in inspect.getsource(getattr(module, name).forward)
+            continue
+        layouts = [pairs_of(called_by(module, name)) for name in (indexer, attention)]
+        found[" beside ".join(dict.fromkeys(layouts))].append(model)
+    assert found == INDEXERS
+    prose = (survey.RECORDED.parents[1] / "practice/census.md").read_text("utf-8")
+    (said,) = re.findall(r"The indexers of .*?\. Every other indexer .*?\.", prose)
+    told = [re.sub("_text$", "", name) for name in re.findall(r"`(\w+)`", said)]
+    assert sorted(told) == sorted(itertools.chain.from_iterable(INDEXERS.values()))
 
 
 def test_the_landing_page_leads_from_debugging_to_the_census_and_the_vectors():

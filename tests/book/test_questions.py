@@ -12,7 +12,7 @@ from toc import ROOT
 PAGE = (ROOT / "book/questions.md").read_text("utf-8")
 ENTRY = re.compile(
     r"^\{#(?P<name>[a-z0-9-]+) \.deeper\}\n### (?P<title>.+)\n\n(?P<answer>.+)\n\n"
-    r"More: (?P<more>\[.+?\]\(\S+?\))\.? Proof: (?P<proof>\S+|\[.+?\]\(\S+?\))\."
+    r"More: (?P<more>\[.+?\]\(\S+?\))\.? Proof: (?P<proof>`\S+`(?:, `\S+`)*|\[.+?\]\(\S+?\))\."
     r"(?: Asked: (?P<asked>.+)\.)?$",
     re.MULTILINE,
 )
@@ -62,10 +62,10 @@ def test_a_question_names_a_proof_that_exists(name):
         (address,) = LINK.findall(proof)
         assert "#" in address and leads_somewhere(address), address
     else:
-        file, _, test = proof.strip("`").partition("::")
-        assert (
-            file.startswith("tests/") and test.startswith("test_") and test in names_of_tests(file)
-        )
+        for one in proof.split(", "):
+            file, _, test = one.strip("`").partition("::")
+            assert file.startswith("tests/") and test.startswith("test_")
+            assert test in names_of_tests(file)
 
 
 def test_most_proofs_are_tests():

@@ -47,15 +47,16 @@ def test_two_functions_are_called_rotate_half():
     assert neighbors(x).tolist() == [-1, 0, -3, 2] and halves(x).tolist() == [-2, -3, 0, 1]
 
 
-def test_a_wrong_layout_leaves_the_first_token_alone():
+def test_a_wrong_layout_or_softmax_scale_leaves_the_first_token_alone():
     q, k, v = drawn(3, 2, 6, 8)
-    right, wrong = (
-        attend(Rotary(8, layout=layout), q, k, v, causal=True)[0]
-        for layout in ("half", "interleaved")
+    right, seated, scaled = (
+        attend(Rotary(8, layout=layout), q * scale, k, v, causal=True)[0]
+        for layout, scale in (("half", 1), ("interleaved", 1), ("half", 1.87))
     )
-    torch.testing.assert_close(right[..., 0, :], wrong[..., 0, :])
-    for place in range(1, 6):
-        assert not torch.allclose(right[..., place, :], wrong[..., place, :])
+    for wrong in (seated, scaled):
+        torch.testing.assert_close(right[..., 0, :], wrong[..., 0, :])
+        for place in range(1, 6):
+            assert not torch.allclose(right[..., place, :], wrong[..., place, :])
 
 
 def test_the_other_direction_is_a_sign_in_every_pair():
@@ -106,6 +107,81 @@ def test_counting_one_side_from_elsewhere_changes_the_scores():
 
     torch.testing.assert_close(scores(0, 0), scores(7, 7), rtol=0, atol=1e-5)
     assert not torch.allclose(scores(0, 0), scores(0, 7), atol=0.1)
+
+
+def tiny_phi_3():
+    """A Phi-3 in float64 whose LongRoPE has its switch at 16 tokens."""
+    from transformers import Phi3Config, Phi3Model
+
+    part = {"rope_type": "longrope", "rope_theta": 1e4, "original_max_position_embeddings": 16}
+    part |= {"short_factor": [1.0] * 4, "long_factor": [4.0] * 4, "factor": 4.0}
+    sizes = dict(hidden_size=32, intermediate_size=32, num_hidden_layers=2, vocab_size=32)
+    sizes |= dict(num_attention_heads=4, num_key_value_heads=4)
+    torch.manual_seed(0)
+    config = Phi3Config(
+        **sizes,
+        **dict(max_position_embeddings=64, original_max_position_embeddings=16),
+        **dict(pad_token_id=0, bos_token_id=1, eos_token_id=2),
+        rope_parameters=part,
+    )
+    return Phi3Model(config).double().eval()
+
+
+@torch.no_grad()
+def states(model, ids, **options):
+    return model(ids, **options).last_hidden_state
+
+
+def test_padding_that_counts_pushes_a_row_over_the_switch_of_longrope():
+    """Of 12 tokens with 16 trained, 4 places of padding do nothing, and 5 do."""
+    model, text = tiny_phi_3(), torch.randint(3, 32, (1, 12))
+    alone = states(model, text)
+    for pads, same in ((4, True), (5, False)):
+        padded = nn.functional.pad(text, (pads, 0))
+        mask = (torch.arange(12 + pads) >= pads).long()[None]
+        counted = (mask.cumsum(-1) - 1).clamp(min=0)
+        left = states(model, padded, attention_mask=mask)[:, pads:]
+        assert ((left - alone).abs().max() < 1e-6) == same
+        assert same or (left - alone).abs().max() > 1e-3
+        skipped = states(model, padded, attention_mask=mask, position_ids=counted)[:, pads:]
+        torch.testing.assert_close(skipped, alone, rtol=0, atol=1e-12)
+
+
+def test_dynamic_ntk_takes_padding_for_text_too():
+    from transformers import LlamaConfig
+    from transformers.models.llama.modeling_llama import LlamaRotaryEmbedding
+
+    part = {"rope_type": "dynamic", "rope_theta": 1e4, "factor": 2.0}
+    config = LlamaConfig(head_dim=16, max_position_embeddings=16, rope_parameters=part)
+    x = torch.zeros(1)
+
+    def step(length):  # from each position to the next, pair by pair
+        cos, sin = LlamaRotaryEmbedding(config)(x, torch.arange(length)[None])
+        return torch.atan2(sin[0, 1, :8], cos[0, 1, :8])
+
+    assert torch.equal(step(16), step(12)) and (step(17)[1:] < step(12)[1:]).all()
+
+
+def test_phi_3_in_chunks_over_the_switch_mixes_both_lists():
+    model = tiny_phi_3()
+    for length, same in ((16, True), (20, False)):
+        text = torch.randint(3, 32, (1, length))
+        with torch.no_grad():
+            first = model(text[:, :12], use_cache=True)
+            second = model(text[:, 12:], past_key_values=first.past_key_values)
+        chunks = torch.cat([first.last_hidden_state, second.last_hidden_state], 1)
+        apart = (chunks - states(model, text)).abs().max()
+        assert apart < 1e-6 if same else apart > 1e-3
+
+
+def test_the_longest_row_of_a_batch_chooses_longropes_list_for_all():
+    model, batch = tiny_phi_3(), torch.randint(3, 32, (2, 20))
+    mask = torch.ones(2, 20, dtype=torch.long)
+    mask[1, 12:] = 0
+    together = states(model, batch, attention_mask=mask)[1, :12]
+    assert (together - states(model, batch[1:, :12])[0]).abs().max() > 1e-3
+    within = states(model, batch[:, :16], attention_mask=mask[:, :16])[1, :12]
+    assert (within - states(model, batch[1:, :12])[0]).abs().max() < 1e-6
 
 
 def test_yarn_slows_hands_and_sharpens_scores_at_every_length():
@@ -323,6 +399,60 @@ def test_qwen3_vl_interleaves_axes_and_turns_halves():
         x[None], x[None], *(torch.cat([t, t], -1)[None] for t in (cos, sin))
     )
     torch.testing.assert_close(q[0], apply_rotary(x, cos, sin, layout="half"))
+
+
+def tiny_qwen2_vl():
+    from transformers import Qwen2VLConfig
+    from transformers.models.qwen2_vl.modeling_qwen2_vl import Qwen2VLModel
+
+    text = dict(hidden_size=32, intermediate_size=32, num_hidden_layers=1, vocab_size=32)
+    text |= dict(num_attention_heads=2, num_key_value_heads=2, pad_token_id=0)
+    text |= dict(bos_token_id=1, eos_token_id=2)
+    text["rope_parameters"] = dict(rope_type="default", rope_theta=1e4, mrope_section=[2, 3, 3])
+    vision = dict(depth=1, embed_dim=32, num_heads=2, hidden_size=32)
+    return Qwen2VLModel(Qwen2VLConfig(text_config=text, vision_config=vision)).eval()
+
+
+def with_image(side):
+    """Three words, an image of `side` by `side` patches of which four make a token, three words."""
+    kinds = torch.tensor([[0] * 3 + [1] * (side * side // 4) + [0] * 3], dtype=torch.int)
+    return dict(
+        input_ids=torch.ones(kinds.shape, dtype=torch.long),
+        mm_token_type_ids=kinds,
+        image_grid_thw=torch.tensor([[1, side, side]]),
+    )
+
+
+def test_after_an_image_the_next_position_is_the_number_of_tokens_plus_a_delta():
+    model, chat = tiny_qwen2_vl(), with_image(8)
+    ids, delta = model.get_rope_index(**chat)
+    tokens = chat["input_ids"].shape[1]
+    assert (tokens, ids.max().item(), delta.item()) == (22, 9, -12)
+    assert ids.max() + 1 == tokens + delta.item() != tokens
+
+
+def test_the_delta_is_in_the_model_and_not_in_the_cache():
+    """Of two chats in turn the first goes on by the delta of the second, if none puts it back."""
+    from transformers import DynamicCache
+
+    model, chats = tiny_qwen2_vl(), [with_image(8), with_image(4)]
+    deltas = []
+    for chat in chats:
+        model.compute_3d_position_ids(inputs_embeds=None, **chat)
+        deltas.append(model.rope_deltas)
+    assert [delta.item() for delta in deltas] == [-12, -2]
+    cache = DynamicCache(config=model.config.text_config)
+    cache.update(*torch.zeros(2, 1, 2, 22, 16), 0)
+    assert not [name for name in vars(cache) if "delta" in name]
+
+    def continued():
+        return model.compute_3d_position_ids(
+            input_ids=None, inputs_embeds=torch.zeros(1, 2, 32), past_key_values=cache
+        )
+
+    assert (continued()[:, 0] == torch.tensor([20, 21])).all()
+    model.rope_deltas = deltas[0]
+    assert (continued()[:, 0] == torch.tensor([10, 11])).all()
 
 
 def test_tables_of_8192_positions_take_4_mib():

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from stretches import LLAMA3, YARN, bases, factors, lengths, ratio, theirs, widths
 from transformers.utils import logging
 
-from ropelib import frequencies, scaling
+from ropelib import apply_rotary, cos_sin, frequencies, scaling
 
 torch.set_num_threads(1)
 logging.set_verbosity_error()
@@ -264,6 +264,18 @@ def test_proportional_is_not_partial_rotation():
     assert torch.equal(proportional[:16], frequencies.inv_freq(128, 1e6)[:16])
     assert (proportional[16:] == 0).all() and len(proportional) == 64
     assert (proportional[1:16] / partial[1:] > 1.9).all()
+
+    # Of each dimension that moves, where its unit vector goes: to itself and to its partner.
+    partners = {}
+    for name, spectrum in (("proportional", proportional), ("partial", partial)):
+        cos, sin = cos_sin([1], spectrum, dtype=torch.float64)
+        moved = apply_rotary(torch.eye(128).double()[:, None], cos, sin, layout="half")[:, 0]
+        beside = moved.masked_fill(torch.eye(128).bool(), 0).abs() > 1e-9
+        assert (beside.sum(-1) <= 1).all()
+        partners[name] = {i: beside[i].nonzero().item() for i in range(128) if beside[i].any()}
+    ahead = {name: {i: j for i, j in found.items() if i < j} for name, found in partners.items()}
+    assert ahead["proportional"] == {i: i + 64 for i in range(16)}
+    assert ahead["partial"] == {i: i + 16 for i in range(16)}
 
 
 def test_yarn_takes_a_ramp_of_no_width():
