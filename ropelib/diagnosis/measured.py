@@ -172,7 +172,8 @@ class Measured:
     @cached_property
     def partner(self) -> dict[int, int] | None:
         """From each rotating dimension to the one it is mixed with; None if there is no such."""
-        present = self.entries > 1e-6 * float(self.far.matrices.abs().max())
+        largest = self.far.matrices.abs().amax((0, 2))  # of each row: xPos scales them apart
+        present = self.entries > 1e-6 * largest[:, None]
         if present.sum(1).max() > 1:
             return None
         partner = {r: int(row.nonzero()) for r, row in enumerate(present) if row.any()}

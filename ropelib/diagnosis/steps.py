@@ -57,13 +57,16 @@ def cached(m: Measured) -> Finding | None:
 
 def _wrong_by_itself(m: Measured, difference: float) -> Finding | None:
     """Say what is wrong with angles of a function for decoding, asked as if it were the whole."""
-    if m.decode is None:
+    if m.decode is None or getattr(m.decode.rotate, "counts_itself", False):
         return None
     try:
-        found = lost_precision(Measured(m.decode, m.limit))
+        alone = Measured(m.decode, m.limit)
+        found = lost_precision(alone) if alone.obeys == "all" and alone.partner else None
     except ValueError:  # it takes single tokens alone, or counts for itself
         return None
-    return found and wrong(
+    if found is None or found.code == "angles-drift":
+        return None
+    return wrong(
         "decode-differs",
         f"A step is wrong by itself: {found.sentence}",
         f"{found.cause}; diagnosed alone, the function for steps is {found.code}",

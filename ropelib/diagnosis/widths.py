@@ -32,6 +32,8 @@ def other_widths(m: Measured) -> Finding | None:
         except ValueError as error:
             fault = str(error)  # no finite numbers, or another device
         if fault and not _has_no_width(m, width):
+            if m.obeys == "all" and (of_own := _fault(m, m.at_width(m.head_dim, _few(m)))):
+                return _wrong_when_short(m, of_own)
             return wrong(
                 "wrong-at-other-widths",
                 f"Vectors of {m.head_dim} dimensions are rotated rightly, and those of {width}, "
@@ -40,6 +42,18 @@ def other_widths(m: Measured) -> Finding | None:
                 "by the padded width; or a width, or its frequencies, written into the code",
                 width=width,
             )
+
+
+def _wrong_when_short(m: Measured, fault: str) -> Finding:
+    *first, last = _few(m).tolist()
+    return wrong(
+        "short-steps-wrong",
+        f"A call of {len(first) + 1} tokens, at positions {', '.join(map(str, first))} and {last}, "
+        f"is turned otherwise than these are in longer ones: {fault}.",
+        "a path for short calls that takes all tokens to stand at the first's position, or counts "
+        "on from there",
+        last_position=last,
+    )
 
 
 def _of_blocks(m: Measured) -> tuple[int, int] | None:

@@ -27,6 +27,7 @@ from exhibits import (
     several_axes,
     shapes,
     shipped,
+    short_calls,
     steps,
     told_apart,
     usual,
@@ -52,4 +53,4 @@ __all__ += [
     "precision",
 ]
 __all__ += ["q_and_k", "right", "right_forms", "scaled", "several_axes"]
-__all__ += ["shapes", "shipped", "steps", "told_apart", "usual"]  # enter theirs
+__all__ += ["shapes", "shipped", "short_calls", "steps", "told_apart", "usual"]  # enter theirs

@@ -369,6 +369,21 @@ def _():
     return {"rotate": in_fours}
 
 
+@exhibit("steps are not turned beyond 12", "decode-differs")
+def _():
+    rotate = over(128, 1e6)
+    return {
+        "rotate": rotate,
+        "decode": lambda x, ids: rotate(x, ids) if int(ids.max()) < 12 else x,
+        "head_dim": 128,
+    }
+
+
+@exhibit("steps swap neighbors and turn nothing", "decode-differs")
+def _():
+    return {"rotate": over(64, 1e6), "decode": lambda x, ids: swapped_neighbors(x)}
+
+
 for name, read in {
     "a table of 1024": lambda ids: ids.clamp(max=1023),
     "the next multiple of eight": lambda ids: (ids + 7) // 8 * 8,

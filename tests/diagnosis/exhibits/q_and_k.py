@@ -301,3 +301,39 @@ def _():
         return plain(q, position_ids), plain(k, ids)
 
     return {"rotate": from_module(rotate)}
+
+
+# xPos far from its middle, where one of the two scales of a pair is lost beside others
+
+
+def xpos(width, rotary, base, layout, arranged):
+    """xPos whose scales are arranged for a layout, right or not that of the pairs."""
+    zeta = (torch.arange(0, rotary, 2).double() / rotary + 0.4) / 1.4
+    both = torch.cat((zeta, zeta)) if arranged == "half" else zeta.repeat_interleave(2)
+
+    def grown(sign):
+        def rotate(x, ids):
+            turned = plain(x[..., :rotary].double(), ids, inv_freq(rotary, base), layout)
+            scaled = turned * over_heads(both ** (sign * ids[..., None].double() / 512))
+            return torch.cat((scaled.type_as(x), x[..., rotary:]), dim=-1)
+
+        return rotate
+
+    return {"rotate": (grown(1), grown(-1)), "head_dim": width}
+
+
+for width, rotary, base, layout, other in (
+    (128, 128, 5e5, "interleaved", "half"),
+    (64, 32, 1e4, "interleaved", "half"),
+    (96, 96, 1e4, "half", "interleaved"),
+    (128, 64, 5e5, "half", "interleaved"),
+):
+    name = f"xPos, {rotary} of {width}, {layout}, scales as for {other}"
+    exhibit(name, "decay-differs-within-pairs", layout=layout)(
+        lambda case=(width, rotary, base, layout, other): xpos(*case)
+    )
+
+
+@exhibit("xPos, half of 128, far", notes=("xpos",))
+def _():
+    return xpos(128, 64, 5e5, "half", "half")
