@@ -57,11 +57,14 @@ def cached(m: Measured) -> Finding | None:
 
 def _wrong_by_itself(m: Measured, difference: float) -> Finding | None:
     """Say what is wrong with angles of a function for decoding, asked as if it were the whole."""
-    if m.decode is None or getattr(m.decode.rotate, "counts_itself", False):
+    if m.decode is None:
         return None
+    x, ids = random(1, 2, 1, m.head_dim), m.known[5:6]
     try:
+        if gap(m.decode(x, ids), m.decode(x, ids)) > SAME:  # it counts for itself
+            return None
         alone = Measured(m.decode, m.limit)
-        found = lost_precision(alone) if alone.obeys == "all" and alone.partner else None
+        found = lost_precision(alone) if alone.partner else None
     except ValueError:  # it takes single tokens alone, or counts for itself
         return None
     if found is None or found.code == "angles-drift":
