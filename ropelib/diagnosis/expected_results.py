@@ -41,7 +41,8 @@ def results_differ(m: Measured, other: Measured | None) -> Finding | None:
         return wrong(
             "results-not-as-expected",
             "Frequencies, factor and layout are the expected ones, and results are not.",
-            "other dimensions that turn, the sign of sin, or an output in another order",
+            "other dimensions that turn, as of a head cut at its other end, the sign of sin, or an "
+            "output in another order",
             int(m.near.positions[:count][differs >= allowed][0]),
             **largest,
         )

@@ -118,7 +118,8 @@ def _positions(oracle: Oracle) -> Iterator[_Guess]:
         Way(AGAIN, 2, 3),
         "Rows are turned by the positions of an earlier call that had as many rows and tokens.",
         "tables kept by the shape of position_ids; keep them by their values, or not at all",
-        (Way(oracle.some(2, 7, below=9), 2, 3),),
+        # Of that many tokens in other rows nothing can be kept.
+        (Way(oracle.some(2, 7, below=9), 2, 3), Way(oracle.some(5, 4, below=9), 5, 3)),
     )
     yield _Guess(
         "table-grown-by-the-last-token",
