@@ -9,6 +9,8 @@ const EXACT = 1e-4;
 const FINE = 6e-5;
 // A factor as near to 1 as this is none.
 const SAME = 2e-3;
+// Of one layer: exponents over the width of fewer may be those of parts or axes of a head.
+const FEWEST_HEADS = 6;
 
 // The two numbers of a pair, in the first `width` of a vector.
 export function placesOf(layout, pair, width) {
@@ -224,14 +226,17 @@ function otherBase({ x, base, position, pairs, right, fits }) {
     const over = 2 * Math.round((x.length * Math.log(base)) / Math.log(amount) / 2);
     const alike = amount > 1.1 && over > 0 && over <= 512 && over !== x.length;
     const same = alike && fits(right(position, base ** (x.length / over)));
-    return { code: codeOfBase(amount), amount, values: right(position, amount), over: same ? over : null };
+    const heads = same ? over / x.length : 0;
+    return { code: codeOfBase(amount, heads), amount, values: right(position, amount), over: same ? over : null };
   }
   return null;
 }
 
-// Nobody takes a base near 1, or beyond all: of exponents too small, or too large.
-function codeOfBase(base) {
-  if (base < 1.5 || base > 1e15) return "base-beyond-sense";
+// Nobody takes a base near 1, or that of some heads together, or beyond all: of exponents too small, or
+// too large.
+function codeOfBase(base, heads) {
+  const ofHeads = Number.isInteger(heads) && heads >= FEWEST_HEADS;
+  if (ofHeads || base < 1.5 || base > 1e15) return "base-beyond-sense";
   return base < 3 ? "exponents-not-as-expected" : "base-not-as-expected";
 }
 

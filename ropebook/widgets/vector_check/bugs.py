@@ -16,6 +16,7 @@ TOLERANCE = 0.00501  # of numbers under 10 that are rounded to three digits
 # How far float32 may be off, and from which digit on that is asked of a right number.
 EXACT, FINE = 1e-4, 6e-5
 SAME = 2e-3  # a factor as near to 1 as this is none: rounding may leave as much
+FEWEST_HEADS = 6  # whose width exponents may have: fewer may be parts or axes of one head
 COARSE = 0.06  # how far bfloat16 or two digits move a right number under 10
 LAYOUTS = ("half", "interleaved")
 
@@ -187,7 +188,8 @@ def _other_base(y: "Tensor", position: int, layout: str) -> Iterator[tuple[str, 
                 rounded = float(f"{base:.{digits}g}")
                 chosen = digits < 6 or abs(rounded / BASE - 1) > 5e-3  # else it is rounding
                 if chosen and fits(y, turned_right(position, rounded, layout)):
-                    yield _code_of_base(rounded), rounded, _over(y, position, layout, rounded)
+                    over = _over(y, position, layout, rounded)
+                    yield _code_of_base(rounded, over), rounded, over
         angle += math.tau
 
 
@@ -200,8 +202,10 @@ def _over(y: "Tensor", position: int, layout: str, base: float) -> int | None:
     return over if fits(y, turned_right(position, BASE ** (len(X) / over), layout)) else None
 
 
-def _code_of_base(base: float) -> str:
-    if base < 1.5 or base > 1e15:  # of exponents too small or too large: nobody takes it
+def _code_of_base(base: float, over: int | None) -> str:
+    # Of exponents too small, as over the width of some heads together, or too large.
+    of_heads = over is not None and over % len(X) == 0 and over >= FEWEST_HEADS * len(X)
+    if of_heads or base < 1.5 or base > 1e15:
         return "base-beyond-sense"
     return "exponents-not-as-expected" if base < 3 else "base-not-as-expected"
 

@@ -169,6 +169,12 @@ test("from four decimals on a right number is no farther off than float32", () =
 
 test("exponents over another width are told beside the base, and without any", () => {
   for (const over of [12, 32, 64, 128]) assert.equal(judged(rightAt(X, 5, 1e4 ** (8 / over), "half")).over, over);
+  for (const [over, code] of [
+    [72, "base-beyond-sense"],
+    [100, "exponents-not-as-expected"],
+  ]) {
+    assert.equal(judged(rightAt(X, 5, 1e4 ** (8 / over), "half")).code, code);
+  }
   for (const base of [500, 500_000, 1_000_000]) assert.equal(judged(rightAt(X, 5, base, "half")).over, null);
   assert.deepEqual(
     [judged(rightAt(X, 5, 1e32, "half")).code, judged(rightAt(X, 5, 1e32, "half")).over],

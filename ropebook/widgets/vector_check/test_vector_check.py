@@ -432,8 +432,11 @@ def test_of_two_numbers_that_turn_no_layout_is_told():
 @pytest.mark.parametrize(
     ("width", "code"),
     [
-        (72, "exponents-not-as-expected"),
-        (128, "exponents-not-as-expected"),
+        (48, "base-beyond-sense"),  # of six heads
+        (72, "base-beyond-sense"),
+        (100, "exponents-not-as-expected"),
+        (128, "base-beyond-sense"),
+        (200, "base-beyond-sense"),  # less than 1.5
         (256, "base-beyond-sense"),
     ],
 )
@@ -724,7 +727,10 @@ STOPS = {
 
 def test_what_one_position_does_not_tell_is_said(widget):
     half = turn(torch.tensor(X)[None].bfloat16(), torch.tensor([3]), "half")[0]
-    denominator = by(lambda width: BASE ** (-torch.arange(0, width, 2) / 128.0))
+    others, heads = (
+        by(lambda width, over=over: BASE ** (-torch.arange(0, width, 2) / over))
+        for over in (100.0, 128.0)
+    )
     for pasted, said in {
         printed(half): "≈ Nearly right, in halves: off by up to 0.012, as half precision",
         f"[1] {printed(known(3)['right', 'half', None]).replace(',', ' ')}": (
@@ -751,9 +757,13 @@ def test_what_one_position_does_not_tell_is_said(widget):
         printed(known(3)["width-not-as-expected", None, 2]): (
             "✗ Wrong: width-not-as-expected. Only the first 2 of 8 numbers have turned."
         ),
-        on(denominator, 3, "half").pasted: (
-            "✗ Wrong: exponents-not-as-expected, in halves. It is turned as by base 1.78, or"
-            " exponents are divided by 128 in place of 8. Mend: Use 2i / rotary_dim"
+        on(others, 3, "half").pasted: (
+            "✗ Wrong: exponents-not-as-expected, in halves. It is turned as by base 2.09, or"
+            " exponents are divided by 100 in place of 8. Mend: Use 2i / rotary_dim"
+        ),
+        on(heads, 3, "half").pasted: (
+            "✗ Wrong: base-beyond-sense, in halves. It is turned as by base 1.78, or exponents"
+            " are divided by 128 in place of 8. Mend: Write base ** -(2 * i / head_dim), of floats."
         ),
         on(lambda x, ids, pairs: turn(x, ids * 1.5, pairs), 3, "half").pasted: (
             "✗ Wrong: frequencies-multiplied, in halves. All frequencies are multiplied by 1.5."
