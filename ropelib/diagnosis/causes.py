@@ -23,11 +23,10 @@ from ropelib.diagnosis.miswritten import (
     sines_shifted,
     tables_arranged_apart,
 )
-from ropelib.diagnosis.origins import origin, reversed_order, shifted
+from ropelib.diagnosis.origins import origin, position_ids_ignored, shifted
 from ropelib.diagnosis.past_the_end import clamped_to_the_call, read_past_its_end, wraps_at_the_call
 from ropelib.diagnosis.paths import not_repeated, stays_grown
 from ropelib.diagnosis.precision import coarse_frequencies, lost_precision, places_matter
-from ropelib.diagnosis.probes import follows_gaps, keeps_by_length
 from ropelib.diagnosis.reduced import reduced_coarsely
 from ropelib.diagnosis.report import PAIRS_OF, Finding, wrong
 from ropelib.diagnosis.resting import last_pair, rest_is_not_kept
@@ -40,7 +39,7 @@ from ropelib.diagnosis.several_axes import (
     still_in_text,
 )
 from ropelib.diagnosis.slots import as_ranks
-from ropelib.diagnosis.tensors import SAME, gap, random, spread, wrap
+from ropelib.diagnosis.tensors import SAME, gap, spread, wrap
 
 
 def _not_deterministic(m: Measured) -> Finding | None:
@@ -78,49 +77,6 @@ def _does_not_rotate(m: Measured) -> Finding | None:
             "Every position gives the same result.",
             "the rotated tensor is computed and then dropped, or inv_freq is zero: never filled",
             largest_change=spread(matrices, axis=0),
-        )
-
-
-def _position_ids_ignored(m: Measured) -> Finding | None:
-    in_runs = getattr(m.probe.rotate, "runs_only", False)
-    suspect = m.obeys == "nothing" or (m.obeys == "differences" and in_runs)
-    if suspect and keeps_by_length(m.probe, in_runs):
-        return wrong(
-            "tables-of-an-earlier-call",
-            "Tokens are turned by the positions of an earlier call that had as many.",
-            "tables kept by the length of a call, or by the shape of position_ids",
-        )
-    if m.obeys == "start" and not in_runs and follows_gaps(m.probe):
-        return wrong(
-            "tables-of-an-earlier-call",
-            "Tokens are turned by the positions of an earlier call that had as many, and the same "
-            "first or last.",
-            "tables kept by the shape and an end, or the largest, of position_ids",
-        )
-    if m.obeys == "nothing":
-        return wrong(
-            "position-ids-ignored",
-            "Tokens are turned by their slot in the tensor, whatever position_ids say; with a "
-            "cache every step starts again at 0, and left padding shifts all positions.",
-            "positions made inside by arange(seq_len)",
-        )
-    if m.obeys == "differences":
-        if reverse := reversed_order(m, of_the_call=True):
-            return reverse
-        x = random(1, 1, 1, m.head_dim).expand(1, 2, 4, -1)
-        first, last = (m.probe(x, range(5, 9))[:, :, end] for end in (0, -1))
-        if gap(last, x[:, :, -1]) < SAME < gap(first, x[:, :, 0]):
-            return wrong(
-                "positions-restart",
-                "Positions are counted from the last of each call: that token is turned as if it "
-                "stood at 0, in a prompt and in every step.",
-                "position_ids - position_ids[-1], or - position_ids.max()",
-            )
-        return wrong(
-            "positions-restart",
-            "Positions are counted from the first of each call, so that a later chunk is turned "
-            "as if it were the first.",
-            "position_ids - position_ids[0], or an offset that is not handed on",
         )
 
 
@@ -387,7 +343,7 @@ CAUSES = [
     later_chunks,
     _pairs_disagree,
     as_ranks,
-    _position_ids_ignored,
+    position_ids_ignored,
     rows_apart,
     read_in_company,
     _shifted,

@@ -169,8 +169,8 @@ CROWDED = {
         "Take one length for all calls; or position_ids.max() + 1, and turn cached keys anew.",
     ),
     "short-steps-wrong": (
-        "A step of two or three tokens is turned otherwise than in one pass.",
-        "a path for short calls that takes all tokens for the first",
+        "A step of a few tokens is turned otherwise than in one pass.",
+        "a path for short calls that takes all tokens for the first, or counts on from it",
         "Look up the position of each token of a step.",
     ),
     "late-steps-wrong": (

@@ -96,8 +96,8 @@ def slow_pairs_still(m, measured: Tensor, expected: Tensor, before: int) -> Find
     turn, rest = m.num_pairs, len(expected) - m.num_pairs
     if before or rest < 1 or turn < 1 or not bool(expected.all()):
         return None
-    if rest > 1 and m.pairing.width != len(expected):
-        return None  # of neighbors, whose last may lie beyond the part that turns
+    if rest >= turn and m.pairing.width != len(expected):
+        return None  # of neighbors, a smaller part that turns
     seen = float(expected[turn].abs()) * int(m.far.positions[-1]) > 2e-6
     if not seen or bool(((measured[:turn] / expected[:turn] - 1).abs() >= 1e-4).any()):
         return None

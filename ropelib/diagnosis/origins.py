@@ -7,8 +7,8 @@ import torch
 from torch import Tensor
 
 from ropelib.diagnosis.drift import steps_of_a_turn
-from ropelib.diagnosis.measured import speeds_of
-from ropelib.diagnosis.probes import CallError
+from ropelib.diagnosis.measured import Measured, speeds_of
+from ropelib.diagnosis.probes import CallError, follows_gaps, keeps_by_length, rising_gaps
 from ropelib.diagnosis.report import Finding, note, wrong
 from ropelib.diagnosis.tensors import SAME, gap, random
 
@@ -17,6 +17,7 @@ _MOST_OFF = 0.3  # rad, of the farthest one: with more any angles fit
 _ALIKE = 1e-4  # rad: angles of pairs that are one number
 _EXACT = 1e-3  # positions
 _UNEVEN = [0, 1, 3, 8, 4]  # positions in an order that is no other one counted back
+_LONG = 24  # tokens of a call that may take another path than one of 7
 _SHORT = 9  # tokens of the short call, see `Measured.short_call`
 
 
@@ -297,3 +298,55 @@ def _by_length(m) -> Finding | None:
         since=0,
         **{f"shift_with_{_SHORT}_tokens": short, f"shift_with_{tokens}_tokens": shift},
     )
+
+
+def position_ids_ignored(m: Measured) -> Finding | None:
+    """Positions that are not looked up: slots, or what is counted from one of them, are taken."""
+    in_runs = getattr(m.probe.rotate, "runs_only", False)
+    suspect = m.obeys == "nothing" or (m.obeys == "differences" and in_runs)
+    if suspect and keeps_by_length(m.probe, in_runs):
+        return wrong(
+            "tables-of-an-earlier-call",
+            "Tokens are turned by the positions of an earlier call that had as many.",
+            "tables kept by the length of a call, or by the shape of position_ids",
+        )
+    if m.obeys == "start" and not in_runs and follows_gaps(m.probe):
+        return wrong(
+            "tables-of-an-earlier-call",
+            "Tokens are turned by the positions of an earlier call that had as many, and the same "
+            "first or last.",
+            "tables kept by the shape and an end, or the largest, of position_ids",
+        )
+    if m.obeys == "start" and not in_runs and not rising_gaps(m.probe):
+        if rising_gaps(m.probe, _LONG):
+            return wrong(
+                "short-steps-wrong",
+                "The tokens of a call of 7 are counted on from its first position, whatever "
+                f"position_ids say; those of a call of {_LONG} follow position_ids.",
+                "a path for short calls, or for some lengths, that is handed a first position",
+            )
+    if m.obeys == "nothing":
+        return wrong(
+            "position-ids-ignored",
+            "Tokens are turned by their slot in the tensor, whatever position_ids say; with a "
+            "cache every step starts again at 0, and left padding shifts all positions.",
+            "positions made inside by arange(seq_len)",
+        )
+    if m.obeys == "differences":
+        if reverse := reversed_order(m, of_the_call=True):
+            return reverse
+        x = random(1, 1, 1, m.head_dim).expand(1, 2, 4, -1)
+        first, last = (m.probe(x, range(5, 9))[:, :, end] for end in (0, -1))
+        if gap(last, x[:, :, -1]) < SAME < gap(first, x[:, :, 0]):
+            return wrong(
+                "positions-restart",
+                "Positions are counted from the last of each call: that token is turned as if it "
+                "stood at 0, in a prompt and in every step.",
+                "position_ids - position_ids[-1], or - position_ids.max()",
+            )
+        return wrong(
+            "positions-restart",
+            "Positions are counted from the first of each call, so that a later chunk is turned "
+            "as if it were the first.",
+            "position_ids - position_ids[0], or an offset that is not handed on",
+        )

@@ -295,11 +295,11 @@ def obedience(probe: Probe) -> str:
     return "differences" if gap(counted, probe(x, [0, 6, 1, 4, 2, 5, 3])) > SAME else "nothing"
 
 
-def rising_gaps(probe: Probe) -> bool:
+def rising_gaps(probe: Probe, tokens: int = 7) -> bool:
     """Say whether gaps are followed in a call whose positions rise."""
-    x = random(1, 3, 1, probe.head_dim).expand(1, 3, 7, probe.head_dim)
+    x = random(1, 3, 1, probe.head_dim).expand(1, 3, tokens, probe.head_dim)
     try:
-        run, gaps = probe(x, range(7)), probe(x, [0, 2, 3, 7, 8, 9, 11])
+        run, gaps = probe(x, range(tokens)), probe(x, [3 * p // 2 for p in range(tokens)])
     except CallError:  # what counts from an offset may say so
         return False
     return gap(*(_scores(each) for each in (run, gaps))) > SAME

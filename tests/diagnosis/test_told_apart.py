@@ -144,10 +144,15 @@ SAID = {
         "no block of 16.",
         "blocks of 16 pairs",
     ),
-    "the last block is left out, and is expected": (
+    "the last block is left out and expected, interleaved": (
         "The slowest 8 pairs stand still",
         "the 32 others are as expected.",
         "leaves out its last, incomplete block",
+    ),
+    "fewer than eight tokens counted on from the first, of any width": (
+        "The tokens of a call of 7 are counted on from its first position",
+        "those of a call of 24 follow position_ids.",
+        "a path for short calls",
     ),
     "halves of 128 paired over the whole head": (
         "The base is 500000 over the 32 dimensions that turn, and 6.25e+22 over all",

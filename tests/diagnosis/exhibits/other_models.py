@@ -179,9 +179,11 @@ def _():
     return {"rotate": in_whole_blocks("half", only=80), "head_dim": 80}
 
 
-@exhibit("the last block is left out, and is expected", "frequencies-not-as-expected")
-def _():
-    return {"rotate": in_whole_blocks("half"), "head_dim": 80, "inv_freq": inv_freq(80)}
+for layout in ("half", "interleaved"):
+
+    @exhibit(f"the last block is left out and expected, {layout}", "frequencies-not-as-expected")
+    def _(layout=layout):
+        return {"rotate": in_whole_blocks(layout), "head_dim": 80, "inv_freq": inv_freq(80)}
 
 
 def of_a_part(rotary, base, layout):

@@ -83,3 +83,17 @@ def _():
 def _():
     read = of_any_width(1e6, lambda ids, t: on_from(ids[..., :1], t) if 1 < t <= 3 else ids)
     return {"rotate": read, "head_dim": 96}
+
+
+@exhibit("fewer than eight tokens counted on from the first, of any width", "short-steps-wrong")
+def _():
+    read = of_any_width(5e5, lambda ids, t: on_from(ids[..., :1], t) if t < 8 else ids)
+    return {"rotate": read, "head_dim": 128}
+
+
+@exhibit("odd calls counted on from the first", "short-steps-wrong", layout="interleaved")
+def _():
+    read = of_any_width(
+        1e6, lambda ids, t: on_from(ids[..., :1], t) if t % 2 else ids, "interleaved"
+    )
+    return {"rotate": read, "head_dim": 80}
