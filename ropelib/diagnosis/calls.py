@@ -1,7 +1,9 @@
 """Rules about ways to call: they compare calls with each other, whatever the rotation is."""
 
 import torch
+from torch import Tensor
 
+from ropelib.diagnosis.by_rows import rows_turned_otherwise
 from ropelib.diagnosis.grouped import grouped
 from ropelib.diagnosis.ids_in_memory import sliced_ids
 from ropelib.diagnosis.inputs import gradient, strides
@@ -182,7 +184,7 @@ def _rows_of(m: Measured, count: int, heads: int, tokens: int) -> Finding | None
         return finding
     alone = torch.cat([m.probe(x[i : i + 1], rows[i : i + 1]) for i in range(count)])
     if gap(together, alone) < SAME:
-        return wrong(
+        return rows_turned_otherwise(m) or wrong(
             "crowded-call-differs",
             "Tokens of a row that begins late, or repeats positions, are turned otherwise than "
             "one by one, in a batch as alone.",
@@ -192,7 +194,8 @@ def _rows_of(m: Measured, count: int, heads: int, tokens: int) -> Finding | None
     return wrong(
         "batch-rows-mixed",
         "A row of a batch is turned otherwise than the same row alone.",
-        "an axis of the tables that broadcasts against heads or batch",
+        "an axis of the tables that broadcasts against heads or batch, or a path of its own for "
+        "several rows",
         rows=count,
         heads=heads,
         largest_difference=gap(together, apart),
@@ -208,6 +211,10 @@ def _row_alone(m: Measured) -> Finding | None:
         except CallError:
             return None  # and a note says so
         if m.differs(found, x, ids).any() and not m.differs(m.probe(x, ids), x, ids).any():
+            if tokens == 1 and gap(*_of_singles(m)) > SAME:
+                return None  # and the next rule says how
+            if several := rows_turned_otherwise(m):
+                return several
             return wrong(
                 "row-of-one-ignored",
                 f"position_ids of shape (1, {tokens}), as most models hand them on, are not "
@@ -217,6 +224,11 @@ def _row_alone(m: Measured) -> Finding | None:
                 largest_difference=gap(found, m.applied(x, ids)),
             )
     return None
+
+
+def _of_singles(m: Measured) -> tuple[Tensor, Tensor]:
+    x, ids = random(3, 2, 1, m.head_dim), torch.tensor([[5], [0], [9]])
+    return m.probe(x, ids), m.applied(x, ids)
 
 
 def heads_rows_and_tokens(m: Measured) -> Finding | None:

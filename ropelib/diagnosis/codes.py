@@ -294,7 +294,8 @@ _GROUPS = {
     "Heads and widths": "heads-differ heads-mixed rotates-by-head takes-sequence-first "
     "grouped-queries-wrong keys-repeated-out-of-order wrong-at-other-widths",
     "Rows of a batch": "batch-rows-share-positions batch-rows-mixed packed-rows-wrong "
-    "one-token-rows-wrong row-of-one-ignored batch-taken-for-tokens many-rows-wrong",
+    "one-token-rows-wrong rows-turned-otherwise row-of-one-ignored batch-taken-for-tokens "
+    "many-rows-wrong",
     "From call to call": "decode-restarts-at-zero decode-off-by-one decode-forgets-the-prompt "
     "decode-differs later-chunks-differ short-steps-wrong late-steps-wrong decay-centered-per-call "
     "scaled-in-the-prefill-alone cached-keys-keep-old-frequencies frequencies-stay-grown "

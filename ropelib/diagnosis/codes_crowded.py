@@ -58,6 +58,12 @@ CROWDED = {
         "a path for rows that rounds or clamps positions",
         "Keep positions integers, and use one table for both shapes.",
     ),
+    "rows-turned-otherwise": (
+        "Tokens are turned otherwise with position_ids (batch, seq_len) than with (seq_len,).",
+        "a path for rows that shifts positions (cumsum without - 1), or has a base, layout or "
+        "factor of its own",
+        "Use one path for both shapes: position_ids[:, None] where there are rows.",
+    ),
     "row-of-one-ignored": (
         "position_ids of shape (1, seq_len) are not followed.",
         "a path for one row that counts tokens, or rows that are not broadcast",

@@ -343,7 +343,7 @@ WRONG = {
     ),
     "batch-rows-mixed": (
         "A row is turned otherwise in a batch than alone.",
-        "an axis of the tables that broadcasts against heads or batch",
+        "an axis of the tables that broadcasts against heads or batch; a path for several rows",
         "Give tables an axis for the batch, and one of length 1 where x has its heads.",
     ),
     "packed-rows-wrong": (

@@ -377,7 +377,7 @@ def _q_alone(of_q: Measured, beside: Probe) -> Finding | None:
 
 def one_token_of_each(m: Measured) -> Finding | None:
     """Rows of one token, each at its own position, as a batch of texts is decoded."""
-    x, ids = random(3, 2, 1, m.head_dim), torch.tensor([[5], [0], [9]])
+    x, ids = random(3, 2, 1, m.head_dim), torch.tensor([[5], [0], [7]])
     try:
         together = m.probe(x, ids)
     except CallError as error:
@@ -387,6 +387,14 @@ def one_token_of_each(m: Measured) -> Finding | None:
         return None
     first = torch.cat([m.probe(x[b : b + 1], ids[0]) for b in range(3)])
     by_first = gap(together, first) < SAME
+    if not by_first and not m.differs(together, x, ids + 1).any():
+        return wrong(
+            "one-token-rows-wrong",
+            "In a batch of single tokens, as each step of decoding has it, each is turned as if it "
+            "stood one place later.",
+            "the length of the cache, with the token in it, taken for its position in that path",
+            largest_difference=gap(together, apart),
+        )
     return _one_token_rows(together - apart, together[1:], by_first)
 
 

@@ -6,6 +6,7 @@ it is written anew from its formula; what transformers ships is imported.
 
 from exhibits import (
     broken,
+    by_rows,
     circumstances,
     crowded,
     expectations,
@@ -37,6 +38,7 @@ from exhibits.kit import EXHIBITS, PLAIN, YARN_FACTOR, plain, turn, yarn
 __all__ = ["EXHIBITS", "PLAIN", "YARN_FACTOR", "plain", "turn", "yarn"]
 __all__ += [
     "broken",
+    "by_rows",
     "circumstances",
     "crowded",
     "expectations",
