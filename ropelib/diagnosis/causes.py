@@ -13,6 +13,7 @@ from ropelib.diagnosis.call_decides import (
 from ropelib.diagnosis.factors import coarse_steps, factors_apart, rows_apart, x_added
 from ropelib.diagnosis.heads import heads_differ, heads_made_of_others, rows_as_tokens
 from ropelib.diagnosis.in_company import read_in_company
+from ropelib.diagnosis.linear import not_linear, of_few_bits
 from ropelib.diagnosis.lines import lines_without_partner
 from ropelib.diagnosis.measured import Measured
 from ropelib.diagnosis.miswritten import (
@@ -56,16 +57,6 @@ def _adds_a_vector(m: Measured) -> Finding | None:
             "A vector of zeros does not stay zero: positions are added, not turned into angles.",
             "an additive (sinusoidal or learned) encoding, or a bias after the rotation",
             largest_entry=m.far.added,
-        )
-
-
-def _not_linear(m: Measured) -> Finding | None:
-    if m.far.curvature > 0.02:  # bfloat16 inside stays far below
-        return wrong(
-            "not-linear",
-            "The result for a sum of vectors is not the sum of the results.",
-            "a normalization inside the rotation, or values that are cut off; both belong outside",
-            relative_error=m.far.curvature,
         )
 
 
@@ -330,7 +321,8 @@ CAUSES = [
     heads_differ,
     heads_made_of_others,
     _adds_a_vector,
-    _not_linear,
+    of_few_bits,
+    not_linear,
     rows_as_tokens,
     _does_not_rotate,
     _sine_of_both_is_zero,
@@ -382,6 +374,7 @@ SHAPELESS = {  # there is no description of such a thing
     "batch-taken-for-tokens",
     "heads-mixed",
     "adds-a-vector",
+    "vectors-of-few-bits",
     "not-linear",
     "does-not-rotate",
     "not-pairwise",

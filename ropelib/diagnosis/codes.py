@@ -248,6 +248,11 @@ _NOTES = {
         "what most code does",
         "Nothing, below some 100,000 positions.",
     ),
+    "sines-of-large-angles": (
+        "Sine and cosine are less exact the larger the angle.",
+        "fast math (--use_fast_math, __sinf), or a remainder by 2 pi in float32",
+        "Make cos and sin without fast math: sincosf becomes the fast one under that flag.",
+    ),
     "heads-of-their-own": (
         "Heads turn otherwise than each other, as those that are expected.",
         "frequencies learned for each head, or one series cut into heads",
@@ -272,8 +277,8 @@ UNMEASURED = ("call-raises", "call-hangs", "shape-not-kept", "not-finite", "devi
 
 _GROUPS = {
     "It cannot be measured": "call-raises call-hangs shape-not-kept not-finite device-not-kept",
-    "No rotation at all": "not-deterministic adds-a-vector not-linear does-not-rotate "
-    "norm-not-kept factor-changes-midway not-pairwise",
+    "No rotation at all": "not-deterministic adds-a-vector not-linear vectors-of-few-bits "
+    "does-not-rotate norm-not-kept factor-changes-midway not-pairwise",
     "Pairs, their sine and cosine": "minus-sign-missing cosine-negated lines-miswritten "
     "half-angles-on-interleaved-pairs interleaved-angles-on-half-pairs "
     "angles-differ-within-pairs tables-half-width "
@@ -323,7 +328,7 @@ _GROUPS = {
     "takes-the-rotated-part several-axes axes-mixed centered heads-of-their-own xpos",
     "Notes on frequencies": "frequencies-of-the-whole-head linearly-scaled slowest-pairs-first "
     "not-geometric attention-factor frequencies-depend-on-length long-calls-not-tried "
-    "tables-in-low-precision vectors-in-low-precision angles-in-float32",
+    "tables-in-low-precision vectors-in-low-precision angles-in-float32 sines-of-large-angles",
     "Notes on what it takes and returns": "called-as layout-unlike-the-form table-ends "
     "few-positions dtype-changed bfloat16-refused changes-its-input calls-refused rows-refused "
     "contiguous-positions-only rising-positions-only counts-itself strides-refused "

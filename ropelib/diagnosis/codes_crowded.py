@@ -58,6 +58,11 @@ CROWDED = {
         "a path for rows that rounds or clamps positions",
         "Keep positions integers, and use one table for both shapes.",
     ),
+    "vectors-of-few-bits": (
+        "Vectors are rounded to eight bits or fewer, on the way in or as they come back.",
+        "float8 or int8, as a cache keeps them, inside",
+        "Diagnose the rotation before it: nothing finer can be judged after.",
+    ),
     "rows-turned-otherwise": (
         "Tokens are turned otherwise with position_ids (batch, seq_len) than with (seq_len,).",
         "a path for rows that shifts positions (cumsum without - 1), or has a base, layout or "

@@ -438,7 +438,7 @@ WRONG = {
     ),
     "large-values-changed": (
         "Large vectors are turned otherwise than small ones.",
-        "a clamp, or a dtype of few bits inside",
+        "a clamp, or whole numbers of a fixed step inside",
         "Cut nothing off inside; rotate in the dtype of x, or in float32.",
     ),
     "gradient-wrong": (

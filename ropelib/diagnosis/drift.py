@@ -55,6 +55,7 @@ def drift(
     if float(phases.abs().max()) < 1 + _ALIKE and bool((positions * speeds).abs().max() > 2):
         sizes = ", and none is larger than 1 rad"
         cause = "cos and sin taken of tables of sines: tables handed where angles are meant"
+    evidence = {f"{name}, by the frequencies of near positions": v for name, v in evidence.items()}
     return Finding(
         "angles-drift",
         "wrong",

@@ -344,14 +344,23 @@ def _float32_angles(m: Measured) -> Finding | None:
         base = float(f"{base:.1e}")
         slots = torch.tensor(m.pairing.slots, dtype=torch.float64)
         speeds = base ** (-slots / m.pairing.width)
-        error = float(m.residual(m.far, (m.direction or 1) * speeds.repeat(2)).max())
+        errors = m.residual(m.far, (m.direction or 1) * speeds.repeat(2)).amax(0)
+        error, of_the_first = float(errors.max()), float(errors[slots.repeat(2) == 0].sum()) / 2
+        if m.direction and of_the_first > 5e-5:  # whose product, by 1, is exact
+            return note(
+                "sines-of-large-angles",
+                "Sine and cosine are those of angles nearby: the first pair, whose angle is the "
+                f"position itself, is off by {of_the_first:.2g} rad, where float32 leaves nothing.",
+                largest_angle_error=error,
+                at_positions_below=m.limit,
+            )
         # A product of float32 and a frequency of it are off by a few units in the last place.
         of_float32 = 5e-5 + 4 * m.limit * float(speeds.max()) * 2.0**-24
         if m.direction and 5e-5 < error < of_float32:
             return note(
                 "angles-in-float32",
                 "Angles are products in float32, whose error grows with the position; that is "
-                "usual, and harmless in this range.",
+                "usual, and harmless below some 100,000 positions.",
                 largest_angle_error=error,
                 at_positions_below=m.limit,
             )

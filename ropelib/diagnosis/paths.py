@@ -188,7 +188,7 @@ def large_and_late(m: Measured) -> Finding | None:
             "large-values-changed",
             f"Vectors {_LARGE:g} times as long as usual are turned otherwise: what comes out is "
             "cut off, or rounded to a grid.",
-            "a clamp, or a dtype of few bits inside",
+            "a clamp, or whole numbers of a fixed step inside",
             largest_entry=float(x.abs().max()),
         )
     return None

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from ropelib.diagnosis.crowded import Oracle, Way, compared, positions, vectors
-from ropelib.diagnosis.inputs import GRADIENT
+from ropelib.diagnosis.inputs import GRADIENT, ROUNDED_BACK
 from ropelib.diagnosis.measured import Measured
 from ropelib.diagnosis.probes import CallError
 from ropelib.diagnosis.refusals import refused, takes
@@ -73,7 +73,7 @@ def _judged(m: Measured, oracle: Oracle, way: Way, seen: dict[str, Tensor]) -> F
     back = compared(
         seen["gradient"], oracle.curves.applied(upstream, way.ids, back=True), way, coarse
     )
-    if not back.is_wrong:
+    if not back.is_wrong or _as_rounded(seen["gradient"], back.error):
         return None
     forward = compared(seen["gradient"], oracle.curves.applied(upstream, way.ids), way, coarse)
     if not forward.is_wrong:
@@ -111,6 +111,16 @@ def _judged(m: Measured, oracle: Oracle, way: Way, seen: dict[str, Tensor]) -> F
         "a backward for half precision written by hand: it is the rotation by minus the angle",
         largest_difference=back.error,
     )
+
+
+def _as_rounded(gradient: Tensor, error: float) -> bool:
+    """Whether a gradient of float32 is rounded to half precision, and off by no more than that."""
+    some = any(
+        torch.equal(gradient, gradient.to(dtype).to(gradient.dtype))
+        for dtype in (torch.bfloat16, torch.float16)
+    )
+    allowed = ROUNDED_BACK * float(gradient.abs().max())
+    return gradient.dtype == torch.float32 and some and error < allowed
 
 
 def others_of(position_ids: Tensor) -> Tensor:

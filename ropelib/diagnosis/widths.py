@@ -16,6 +16,7 @@ WIDTHS = (64, 80, 96, 128, 192, 256)  # of heads that models have
 _FAR = (3, 1, 257, 5, 2049, 7)  # positions: bfloat16 loses 257, TF32 and float16 lose 2049
 _BLOCKS = (4, 8, 16, 32, 64)  # of pairs
 _APART = 0.02  # of lengths and angles
+_BY_BASE = "by base"
 
 
 def other_widths(m: Measured) -> Finding | None:
@@ -34,10 +35,15 @@ def other_widths(m: Measured) -> Finding | None:
         if fault and not _has_no_width(m, width):
             if m.obeys == "all" and (of_own := _fault(m, m.at_width(m.head_dim, _few(m)))):
                 return _wrong_when_short(m, of_own)
+            said = (
+                f"are rotated rightly, and those of {width}, which are taken too, are not: {fault}"
+            )
+            if fault.startswith(_BY_BASE):  # either may be the right one
+                said = f"turn by base {m.fit.base:.4g}, and those of {width}, which are taken too, "
+                said += fault
             return wrong(
                 "wrong-at-other-widths",
-                f"Vectors of {m.head_dim} dimensions are rotated rightly, and those of {width}, "
-                f"which are taken too, are not: {fault}.",
+                f"Vectors of {m.head_dim} dimensions {said}.",
                 "a kernel that pads the width to a power of two, and finds sine or the second half "
                 "by the padded width; or a width, or its frequencies, written into the code",
                 width=width,
@@ -170,7 +176,7 @@ def _frequencies(m: Measured, other: Measured) -> str | None:
     over_the_head = meant * m.head_dim / (2 * m.pairing.width)
     bases = {-slope * rotary / 2: meant, -slope * other.head_dim / 2: over_the_head}
     if all(abs(one - meant) > 0.1 + 0.05 * abs(meant) for one, meant in bases.items()):
-        return f"frequencies are those of base {math.exp(-slope * rotary / 2):.4g}"
+        return f"{_BY_BASE} {math.exp(-slope * rotary / 2):.4g}"
 
 
 def _alike(one: Tensor, other: Tensor) -> bool:

@@ -112,3 +112,15 @@ def llama_tables(**rope):
 
 def llama_pair(**rope):
     return from_tables(modeling("llama").apply_rotary_pos_emb, llama_tables(**rope))
+
+
+def in_eight_bits(kind, axes=None):
+    """Return what rounds numbers to float8, or to whole numbers of eight bits by a factor."""
+
+    def rounded(x):
+        most = x.abs().amax(axes, keepdim=True) if axes else x.abs().max()
+        step = most.clamp(min=1e-12) / (127 if kind == torch.int8 else torch.finfo(kind).max)
+        parts = (x / step).round() if kind == torch.int8 else (x / step).to(kind).to(x.dtype)
+        return parts * step
+
+    return rounded

@@ -6,6 +6,7 @@ from exhibits.kit import (
     DIM,
     PLAIN,
     exhibit,
+    in_eight_bits,
     llama_tables,
     modeling,
     over_heads,
@@ -143,3 +144,24 @@ def _():
 @exhibit("the gradient alone of bfloat16 values", notes=("vectors-in-low-precision",))
 def _():
     return back_through(lambda g: g.bfloat16().float())
+
+
+IN_EIGHT_BITS = {
+    "float8_e4m3fn": lambda x: x.to(torch.float8_e4m3fn).to(x.dtype),
+    "float8_e5m2": lambda x: x.to(torch.float8_e5m2).to(x.dtype),
+    "int8, by the largest of a call": in_eight_bits(torch.int8),
+    "int8, by the largest of a head": in_eight_bits(torch.int8, (-1, -2)),
+    "int8, by the largest of a token": in_eight_bits(torch.int8, (-1,)),
+    "float8_e4m3fn, by the largest of a token": in_eight_bits(torch.float8_e4m3fn, (-1,)),
+}
+for name, rounded in IN_EIGHT_BITS.items():
+
+    @exhibit(f"rounded for a cache: {name}", "vectors-of-few-bits")
+    def _(rounded=rounded):
+        return {"rotate": lambda x, ids: rounded(plain(x, ids, inv_freq(96, 1e6))), "head_dim": 96}
+
+
+@exhibit("float8_e4m3fn on the way in", "vectors-of-few-bits")
+def _():
+    rounded = IN_EIGHT_BITS["float8_e4m3fn"]
+    return {"rotate": lambda x, ids: plain(rounded(x), ids, inv_freq(128, 1e6)), "head_dim": 128}
