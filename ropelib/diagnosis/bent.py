@@ -67,9 +67,13 @@ def _as_scaled(like: str) -> str:
     if written is None:
         return ""
     times = written[1] or written[2]
+    if like == "p // 2":
+        also = "; or a table as wide as the head, of which rows of half the width are read"
+    else:
+        also = ""
     return (
         f"linear scaling by an integer division or a rounding, {like} for p / {times}, so that "
-        "neighbors have one angle; or groups of neighbors, as in Self-Extend"
+        f"neighbors have one angle; or groups of neighbors, as in Self-Extend{also}"
     )
 
 

@@ -294,7 +294,7 @@ def inverted_blend(
     alone = "are left alone" if abs(slow - 1) < 1e-3 else f"by {slow:.6g}"
     return wrong(
         "inverted-ramp",
-        f"The blend of YaRN is upside down: {pairs} divided by {factor:.6g} and slow "
+        f"The blend of YaRN or Llama 3 is upside down: {pairs} divided by {factor:.6g} and slow "
         f"ones {alone}, where fast ones should stay and slow ones be divided.",
         "the ramp where 1 - ramp is meant, the two frequencies swapped in the blend, or beta_fast "
         "and beta_slow exchanged",

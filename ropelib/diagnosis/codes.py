@@ -214,7 +214,7 @@ _NOTES = {
     ),
     "autocast-refused": (
         "Under torch.autocast it raises.",
-        "a kernel for one dtype, beside what autocast has made half precision",
+        "a kernel for one dtype, or torch.cat of two, beside what autocast has made half precision",
         "Needed under autocast alone: switch it off inside.",
     ),
     "random-in-training": (

@@ -91,8 +91,9 @@ COMPARED = {
     ),
     "layout-not-as-expected": (
         "The layout is not the expected one.",
-        "weights permuted for one layout and code for the other",
-        "Change the layout of the code, or convert_rows of the weights.",
+        "weights permuted for one layout and code for the other; an indexer, beside attention of "
+        "the other",
+        "Change the layout of the code, or convert_rows of the weights; of an indexer say layout=.",
     ),
     "pairs-not-as-expected": (
         "As many pairs turn as expected, and other dimensions are partners.",
@@ -106,7 +107,8 @@ COMPARED = {
     ),
     "width-not-as-expected": (
         "More or fewer pairs turn than expected.",
-        "partial_rotary_factor lost, or applied twice; a layer without positions rotated",
+        "partial_rotary_factor lost, or applied twice; a head cut in parts; a rotated layer without "
+        "positions",
         "Set rotary_dim from the configuration, once, and leave NoPE layers alone.",
     ),
     "factor-not-as-expected": (

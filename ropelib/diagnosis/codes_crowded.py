@@ -152,7 +152,8 @@ CROWDED = {
     ),
     "positions-bent": (
         "Angles follow a function of the position, and not the position.",
-        "log(1 + p), p // 2, p / seq_len or the like before the product with inv_freq",
+        "log(1 + p), p // 2, p / seq_len or the like before the product with inv_freq; table rows "
+        "read at half their width",
         "Multiply inv_freq by the position itself; linear scaling divides by one number, and "
         "rounds nothing.",
     ),

@@ -230,7 +230,7 @@ WRONG = {
         "Take position_ids as they come; hand an offset on.",
     ),
     "off-by-one": (
-        "Every position is shifted by one; scores with itself stay right.",
+        "Every position is shifted by one; where q and k both are, scores stay right.",
         "positions counted from 1, or taken after the new token was counted",
         "Let the first token be 0.",
     ),
@@ -347,8 +347,8 @@ WRONG = {
         "Give tables an axis for the batch, and one of length 1 where x has its heads.",
     ),
     "packed-rows-wrong": (
-        "A second document in a row is turned otherwise than alone.",
-        "positions taken to rise through a row",
+        "A second document in a row, or one behind padding, is turned otherwise than alone.",
+        "positions taken to rise through a row, or counted on from its first",
         "Index tables by position_ids.",
     ),
     "one-token-rows-wrong": (
@@ -383,8 +383,8 @@ WRONG = {
     ),
     "frequencies-stay-grown": (
         "A short call after a long one is turned otherwise than before it.",
-        "dynamic NTK whose base is scaled up and not back",
-        "Take one length for all calls; or position_ids.max() + 1, and turn cached keys anew.",
+        "dynamic NTK whose base is not scaled back; a table that is grown from rounded inv_freq",
+        "Take one length for all calls, and keep inv_freq in float32; or turn cached keys anew.",
     ),
     "single-positions-wrong": (
         "Single positions are turned otherwise than their neighbors.",
@@ -422,7 +422,7 @@ WRONG = {
         "Take both from each tensor itself.",
     ),
     "wrong-at-other-widths": (
-        "Vectors of another width are taken and not rotated rightly.",
+        "Vectors of two widths are taken, and one of them is not rotated rightly.",
         "a width padded to a power of two, or one written into the code",
         "Use the real width, or refuse others.",
     ),

@@ -28,7 +28,7 @@ from ropelib.diagnosis.expected_frequencies import (
     in_reverse,
     slow_pairs_still,
 )
-from ropelib.diagnosis.expected_results import others_turn, results_differ
+from ropelib.diagnosis.expected_results import others_turn, parts_as_heads, results_differ
 from ropelib.diagnosis.fit import Fit
 from ropelib.diagnosis.measured import Measured
 from ropelib.diagnosis.report import Finding, wrong
@@ -142,6 +142,7 @@ class Expectation:
     def mismatch(self, m: Measured) -> Finding | None:
         """Return the first difference that explains the others."""
         rules = (
+            lambda m: parts_as_heads(m, self.inv_freq),
             self._of_layout,
             lambda m: others_turn(m, self.inv_freq, self.config and self.config.head_dim),
             self._of_pairs,
@@ -166,7 +167,8 @@ class Expectation:
             return wrong(
                 "layout-not-as-expected",
                 f"The layout is {m.pairing.layout or 'unknown'}, expected {self.layout}.",
-                "weights permuted for one layout and code written for the other",
+                "weights permuted for one layout and code written for the other; or an indexer, "
+                "whose pairs may be others than those of its attention: hand over layout=",
             )
 
     def _of_pairs(self, m: Measured) -> Finding | None:

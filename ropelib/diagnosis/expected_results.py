@@ -9,6 +9,8 @@ from ropelib.diagnosis.miswritten import written_elsewhere
 from ropelib.diagnosis.report import Finding, wrong
 from ropelib.diagnosis.tensors import SAME
 
+_ALIKE = 1e-4  # relative difference of frequencies that are one
+
 
 def others_turn(m: Measured, inv_freq: Tensor | None, head_dim: int | None) -> Finding | None:
     """Ask for the leading dimensions of a head, which are those that a configuration means."""
@@ -23,6 +25,45 @@ def others_turn(m: Measured, inv_freq: Tensor | None, head_dim: int | None) -> F
         "a head cut as (nope, rope), as DeepSeek's are, where weights have it as (rope, nope)",
         first_rotating_dimension=first,
     )
+
+
+def parts_as_heads(m: Measured, inv_freq: Tensor | None) -> Finding | None:
+    """Ask whether each part of a head is turned by the same angles, where others are meant."""
+    count = alike_parts(m)
+    if count < 2 or inv_freq is None or 2 * len(inv_freq) != m.head_dim:
+        return None
+    parts = inv_freq.unflatten(0, (count, -1))
+    if bool(((parts - parts[0]).abs() < _ALIKE * parts[0].abs()).all()):
+        return None
+    return wrong(
+        "width-not-as-expected",
+        f"Each {m.head_dim // count} of the {m.head_dim} dimensions are turned as a head of their "
+        "own, by the same angles.",
+        f"head_dim taken to be {m.head_dim // count}, or a head that is cut over devices (tensor "
+        "parallel), each of which makes frequencies of its part",
+        width=m.head_dim // count,
+        expected=m.head_dim,
+    )
+
+
+def alike_parts(m: Measured) -> int:
+    """Return into how many parts a head is cut that are turned alike, each within itself."""
+    speeds = dict(zip(m.dims, m.speeds.tolist(), strict=True))
+    if len(speeds) < m.head_dim:
+        return 1
+    for count in (8, 4, 2):
+        part = m.head_dim // count
+        if m.head_dim % count or part < 4:
+            continue
+        firsts = [dim % part for dim in range(m.head_dim)]
+        if all(
+            m.partner[dim] - dim == m.partner[first] - first
+            and m.partner[dim] // part == dim // part
+            and abs(speeds[dim] / speeds[first] - 1) < _ALIKE
+            for dim, first in enumerate(firsts)
+        ):
+            return count
+    return 1
 
 
 def results_differ(m: Measured, other: Measured | None) -> Finding | None:

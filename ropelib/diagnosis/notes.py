@@ -10,6 +10,7 @@ from ropelib.diagnosis.circumstances import (
     random_in_training,
     refused_autocast,
 )
+from ropelib.diagnosis.expected_results import alike_parts
 from ropelib.diagnosis.factors import one_is_coarse, steps_of_tables
 from ropelib.diagnosis.fit import is_round
 from ropelib.diagnosis.grouped import refused_groups
@@ -55,7 +56,12 @@ def _width(m: Measured) -> Finding | None:
     pairing, d = m.pairing, m.head_dim
     if pairing.layout is None:
         pairs = ", ".join(f"({a}, {m.partner[a]})" for a in m.dims[:3])
-        return note("unusual-pairs", f"Pairs follow neither layout: {pairs}, ...")
+        said = f"Pairs follow neither layout: {pairs}, ..."
+        if (count := alike_parts(m)) > 1:
+            said += (
+                f" Each {d // count} dimensions are turned alike, as a head of their own would be."
+            )
+        return note("unusual-pairs", said)
     if pairing.has_gaps:
         return note(
             "pairs-between-stand-still",

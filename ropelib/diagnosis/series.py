@@ -51,7 +51,7 @@ def unfilled(m: Measured) -> Finding | None:
         + _overflown(reason, speeds)
         + (", or pairs that are counted from the second on" if slots[0] == 1 else ""),
         pairs_that_turn=m.num_pairs,
-        of=m.pairing.width if m.pairing.layout else int(slots[-1]) + 1,
+        of=_room(m, slots),
         first_frequencies=", ".join(f"{float(s):.4g}" for s in speeds[:4]),
     )
 
@@ -227,6 +227,13 @@ def multiplied(m: Measured) -> Finding | None:
         "multiplied where it divides",
         multiplied_by=times,
     )
+
+
+def _room(m: Measured, slots: list[int]) -> int:
+    """Return of how many pairs those that turn are a part."""
+    if m.num_pairs == 1:
+        return m.head_dim // 2
+    return m.pairing.width if m.pairing.layout else int(slots[-1]) + 1
 
 
 def _slots(m: Measured) -> list[int] | None:

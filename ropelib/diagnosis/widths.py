@@ -44,8 +44,9 @@ def other_widths(m: Measured) -> Finding | None:
             return wrong(
                 "wrong-at-other-widths",
                 f"Vectors of {m.head_dim} dimensions {said}.",
-                "a kernel that pads the width to a power of two, and finds sine or the second half "
-                "by the padded width; or a width, or its frequencies, written into the code",
+                "a kernel that pads the width to a power of two, and finds sine, exponents or the "
+                "second half by the padded width; or a width, or its frequencies, written into the "
+                "code",
                 width=width,
             )
 

@@ -2,7 +2,7 @@
 
 import torch
 
-from exhibits.kit import DIM, PLAIN, YARN_FACTOR, exhibit, plain, yarn
+from exhibits.kit import DIM, PLAIN, YARN_FACTOR, exhibit, plain, turn, yarn
 from ropelib import inv_freq
 from ropelib.scaling import llama3
 
@@ -209,3 +209,38 @@ def _():
 @exhibit("plain, where an NTK-aware base is meant", "base-not-as-expected")
 def _():
     return {"rotate": plain, "inv_freq": NTK}
+
+
+def in_parts(count, layout):
+    """Turn each part of a head as a head of its own, as where it is cut over devices."""
+
+    def rotate(x, ids):
+        parts = x.chunk(count, dim=-1)
+        own = inv_freq(x.shape[-1] // count, 5e5)
+        return torch.cat([plain(part, ids, own, layout) for part in parts], dim=-1)
+
+    return rotate
+
+
+for layout, count in (("half", 2), ("interleaved", 4)):
+
+    @exhibit(f"a head cut in {count} parts, {layout}", "width-not-as-expected")
+    def _(layout=layout, count=count):
+        return {
+            "rotate": in_parts(count, layout),
+            "head_dim": 128,
+            "inv_freq": inv_freq(128, 5e5),
+            "layout": layout,
+        }
+
+
+@exhibit("a head cut in 2 parts", notes=("unusual-pairs", "not-geometric"))
+def _():
+    return {"rotate": in_parts(2, "half"), "head_dim": 128}
+
+
+@exhibit("a table as wide as the head, read in rows of half", "positions-bent")
+def _():
+    angles = torch.arange(20_000)[:, None] * inv_freq(128, 5e5)
+    rows = angles.repeat(1, 2).reshape(-1, 64)
+    return {"rotate": lambda x, ids: turn(x, rows[ids], "half"), "head_dim": 128}

@@ -1,5 +1,7 @@
 """Rotations that lose precision, each in another place."""
 
+import math
+
 import torch
 
 from exhibits.kit import (
@@ -165,3 +167,20 @@ for name, rounded in IN_EIGHT_BITS.items():
 def _():
     rounded = IN_EIGHT_BITS["float8_e4m3fn"]
     return {"rotate": lambda x, ids: plain(rounded(x), ids, inv_freq(128, 1e6)), "head_dim": 128}
+
+
+def by_fast_math(x, ids, base, layout):
+    """Take sine and cosine of an angle whose turns are counted in float32, as a GPU's fast ones."""
+    angles = ids[..., None].float() * inv_freq(x.shape[-1], base).float()
+    turns = angles * torch.tensor(1 / math.tau, dtype=torch.float32)
+    return turn(x, (turns - turns.round()).double() * math.tau, layout)
+
+
+for base, layout in ((1e4, "half"), (5e5, "interleaved")):
+
+    @exhibit(
+        f"fast math, base {base:g}", layout=layout, base=base, notes=("sines-of-large-angles",)
+    )
+    def _(base=base, layout=layout):
+        rotate = lambda x, ids: by_fast_math(x, ids, base, layout)  # noqa: E731
+        return {"rotate": rotate, "head_dim": 128}
