@@ -106,10 +106,10 @@ COMPARED = {
         "Exchange the sign of sin.",
     ),
     "width-not-as-expected": (
-        "More or fewer pairs turn than expected.",
-        "partial_rotary_factor lost, or applied twice; a head cut in parts; a rotated layer without "
-        "positions",
-        "Set rotary_dim from the configuration, once, and leave NoPE layers alone.",
+        "More or fewer pairs turn than expected, or each part of a head as a head of its own.",
+        "partial_rotary_factor lost, or applied twice; a rotated layer without positions; a head "
+        "cut over devices",
+        "Set rotary_dim from the configuration, once; leave NoPE layers alone; cut between heads.",
     ),
     "factor-not-as-expected": (
         "All frequencies, or those of an axis or of slow pairs, are off by one factor.",
