@@ -10,11 +10,11 @@ from torch import Tensor
 from ropelib.diagnosis.adapters import neighbors
 from ropelib.diagnosis.bent import bent
 from ropelib.diagnosis.drift import ANGLE_ERROR, allowed_error, drift, steps_of_a_turn
-from ropelib.diagnosis.fit import Fit
+from ropelib.diagnosis.fit import ROUND_BASES, Fit
 from ropelib.diagnosis.measured import Measured, speeds_of
 from ropelib.diagnosis.paths import at_near_positions, otherwise
 from ropelib.diagnosis.probes import CallError, Curves, measure
-from ropelib.diagnosis.report import Finding
+from ropelib.diagnosis.report import Finding, wrong
 from ropelib.diagnosis.several_axes import of_its_axis
 from ropelib.diagnosis.slots import of_its_slot, tokens_exchanged
 from ropelib.diagnosis.tensors import wrap
@@ -357,8 +357,31 @@ def coarse_frequencies(m: Measured) -> Finding | None:
             sentence, cause = _words_on_frequencies(name, "", errors, speeds)
             evidence = {"base, about": base} if base else {}
             return Finding(f"frequencies-in-{name}", "wrong", sentence, evidence, cause)
+    if finding := _rounded_exponents(m):
+        return finding
     found = of_its_axis(m, coarse_frequencies)
     return found and replace(found, evidence={})  # a base over pairs of one axis is that of no head
+
+
+def _rounded_exponents(m: Measured) -> Finding | None:
+    """Powers of a round base whose exponents, 2i / d, are those of low precision."""
+    exponents = torch.tensor(m.pairing.slots, dtype=torch.float64) / m.pairing.width
+    for name in ("bfloat16", "float16"):
+        to_low, bits = ROUNDINGS[name]
+        powers = ROUND_BASES[:, None] ** -to_low(exponents)
+        off = (powers / m.turning.abs() - 1).abs().amax(1)
+        best = int(off.argmin())
+        if float(off[best]) < 1e-5 + 8 * m.noise:
+            base = float(ROUND_BASES[best])
+            errors = base ** (exponents - to_low(exponents)) - 1
+            return wrong(
+                f"frequencies-in-{name}",
+                f"Exponents are rounded to {bits} significant bits, and frequencies of base "
+                f"{base:.6g} are off by up to {100 * float(errors.abs().max()):.2g}%.",
+                f"2i / d computed in {name}, and the power of it in float32",
+                base=base,
+            )
+    return None
 
 
 def _before_rounding(m: Measured, name: str) -> tuple[float | None, Tensor | None]:

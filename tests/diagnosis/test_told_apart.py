@@ -149,6 +149,27 @@ SAID = {
         "the 32 others are as expected.",
         "leaves out its last, incomplete block",
     ),
+    "in rows: cumsum without - 1": (
+        "With position_ids of shape (batch, seq_len) tokens are turned otherwise than with "
+        "(seq_len,), as by another rotation. Position 0 is turned as position 1 should be",
+        "a decode step that is not shifted, do not fit.",
+        "in a path for rows",
+    ),
+    "in rows: the base of a default": (
+        "With position_ids of shape (batch, seq_len)",
+        "Its base is 10000, and not 500000.",
+        "a path for rows",
+    ),
+    "in rows of one token: cumsum without - 1": (
+        "In a batch of single tokens",
+        "each is turned as if it stood one place later.",
+        "the length of the cache",
+    ),
+    "a head cut in 4 parts, interleaved": (
+        "Each 32 of the 128 dimensions are turned as a head of their own",
+        "by the same angles.",
+        "tensor parallel",
+    ),
     "fewer than eight tokens counted on from the first, of any width": (
         "The tokens of a call of 7 are counted on from its first position",
         "those of a call of 24 follow position_ids.",

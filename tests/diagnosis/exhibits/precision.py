@@ -184,3 +184,13 @@ for base, layout in ((1e4, "half"), (5e5, "interleaved")):
     def _(base=base, layout=layout):
         rotate = lambda x, ids: by_fast_math(x, ids, base, layout)  # noqa: E731
         return {"rotate": rotate, "head_dim": 128}
+
+
+for dtype, width, base in ((torch.bfloat16, 80, 1e6), (torch.float16, 96, 5e5)):
+    name = str(dtype)[6:]
+
+    @exhibit(f"exponents in {name}, the power in float32", f"frequencies-in-{name}")
+    def _(dtype=dtype, width=width, base=base):
+        exponents = (torch.arange(0, width, 2).to(dtype) / width).float()
+        speeds = base**-exponents
+        return {"rotate": lambda x, ids: plain(x, ids, speeds), "head_dim": width}
