@@ -250,8 +250,8 @@ _NOTES = {
     ),
     "sines-of-large-angles": (
         "Sine and cosine are less exact the larger the angle.",
-        "fast math (--use_fast_math, __sinf), or a remainder by 2 pi in float32",
-        "Make cos and sin without fast math: sincosf becomes the fast one under that flag.",
+        "fast math (__sinf), or a remainder by 2 pi in float32",
+        "Reduce angles in float64, or compile without fast math, under which sincosf is fast too.",
     ),
     "heads-of-their-own": (
         "Heads turn otherwise than each other, as those that are expected.",
