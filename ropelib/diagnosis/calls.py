@@ -23,6 +23,7 @@ from ropelib.diagnosis.report import Finding, wrong
 from ropelib.diagnosis.slots import first_token_left
 from ropelib.diagnosis.steps import cached, one_token_of_each
 from ropelib.diagnosis.tensors import SAME, gap, random
+from ropelib.diagnosis.told_length import length_told_by_one
 from ropelib.diagnosis.widths import other_widths
 
 _MOST_HEADS = 257
@@ -172,7 +173,7 @@ def _rows_of(m: Measured, count: int, heads: int, tokens: int) -> Finding | None
     apart = m.applied(x, rows)
     if not m.differs(together, x, rows[:1]).any():
         if not m.differs(m.probe(x, rows.flip(0)), x, rows[:1]).any():
-            return rows_by_slots()
+            return rows_by_slots(m, tokens)
         return wrong(
             "batch-rows-share-positions",
             "Every row of the batch is turned by the positions of the first, so that a row with "
@@ -248,6 +249,7 @@ CALLS = [
     stays_rounded,
     heads_rows_and_tokens,
     tables_kept_by_ends,
+    length_told_by_one,
     cached,
     grown_by_tokens,
     position_or_slot,

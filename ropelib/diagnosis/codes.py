@@ -303,8 +303,9 @@ _GROUPS = {
     "many-rows-wrong",
     "From call to call": "decode-restarts-at-zero decode-off-by-one decode-forgets-the-prompt "
     "decode-differs later-chunks-differ short-steps-wrong late-steps-wrong decay-centered-per-call "
-    "scaled-in-the-prefill-alone cached-keys-keep-old-frequencies frequencies-stay-grown "
-    "tables-stay-rounded tables-of-an-earlier-call result-overwritten position-ids-overwritten",
+    "scaled-in-the-prefill-alone length-told-by-one cached-keys-keep-old-frequencies "
+    "frequencies-stay-grown tables-stay-rounded tables-of-an-earlier-call "
+    "result-overwritten position-ids-overwritten",
     "Fast paths and large calls": "half-precision-differs large-values-changed strides-ignored "
     "strided-ids-misread tokens-mixed first-token-not-turned last-tokens-not-turned "
     "long-call-differs square-tables-transposed crowded-call-differs",

@@ -180,9 +180,14 @@ CROWDED = {
         "dynamic NTK or LongRoPE by the number of tokens in the call",
         "Take one length for all calls; or position_ids.max() + 1, and turn cached keys anew.",
     ),
+    "length-told-by-one": (
+        "Frequencies change with the length, and some far positions do not count for it.",
+        "the length of position_ids[0], of the last of them, or their number",
+        "Take position_ids.max() + 1, over all rows and in any order.",
+    ),
     "short-steps-wrong": (
         "A step of a few tokens is turned otherwise than in one pass.",
-        "a path for short calls that takes all tokens for the first, or counts on from it",
+        "a path for short calls that takes all tokens for the first, or counts from it or from 0",
         "Look up the position of each token of a step.",
     ),
     "late-steps-wrong": (

@@ -115,8 +115,16 @@ def rows_restart(m: Measured, found: Tensor, x: Tensor, rows: Tensor) -> Finding
     )
 
 
-def rows_by_slots() -> Finding:
-    """Return the finding that rows of positions are not read at all."""
+def rows_by_slots(m: Measured, tokens: int) -> Finding:
+    """Return the finding that rows of positions, or all of so few tokens, are not read at all."""
+    x, ids = random(1, 2, tokens, m.head_dim), torch.arange(tokens) + 5
+    if m.differs(m.probe(x, ids), x, ids).any():
+        return wrong(
+            "short-steps-wrong",
+            f"The tokens of a call of {tokens} are turned by their slot, whatever position_ids "
+            "say; those of longer ones follow position_ids.",
+            "a path for short calls that makes its own positions by arange(seq_len)",
+        )
     return wrong(
         "position-ids-ignored",
         "With position_ids of shape (batch, seq_len) tokens are turned by their slot in the row, "

@@ -174,6 +174,9 @@ def _turned(m) -> Finding:
     if _are_cosines(m):
         said = "angles are cosines of the position times the frequency, 1 rad there"
         cause = "cos and sin taken of tables of cosines: tables handed where angles are meant"
+    elif float((m.start[: m.num_pairs] - m.start[m.num_pairs :]).abs().max()) > _OFF:
+        said = "the two of a pair are turned by different angles there"
+        cause = "tables of half the width read at the full width, or of which one is shifted"
     elif _alike(m):
         said = f"all pairs are turned by {float(start.mean()):.4g} rad there"
         if steps := steps_of_a_turn(m.phases(m.far)[:, : m.num_pairs] - start):
@@ -304,6 +307,14 @@ def position_ids_ignored(m: Measured) -> Finding | None:
     """Positions that are not looked up: slots, or what is counted from one of them, are taken."""
     in_runs = getattr(m.probe.rotate, "runs_only", False)
     suspect = m.obeys == "nothing" or (m.obeys == "differences" and in_runs)
+    if suspect and not in_runs and rising_gaps(m.probe, _LONG):
+        first = "0" if m.obeys == "nothing" else "their first, which is taken for 0"
+        return wrong(
+            "short-steps-wrong",
+            f"The tokens of a call of 7 are counted from {first}, whatever position_ids say; those "
+            f"of a call of {_LONG} follow position_ids.",
+            "a path for short calls, or for some lengths, that makes its own positions",
+        )
     if suspect and keeps_by_length(m.probe, in_runs):
         return wrong(
             "tables-of-an-earlier-call",

@@ -33,7 +33,7 @@ def of_other_frequencies(m: Measured, x: Tensor, steps: Tensor, first: int) -> t
         (round(gap(steps, _turned(m, x, ids, row)), 4), said, cause)
         for row, said, cause in _rows(m, x, steps)
     ]
-    least, said, cause = min(found, key=lambda each: each[0])
+    least, said, cause = min(found, key=lambda each: each[0], default=(SAME, "", ""))
     return (said, cause) if least < SAME else ("", "")
 
 
@@ -59,11 +59,12 @@ def _rows(m: Measured, x: Tensor, steps: Tensor) -> Iterator[tuple[Tensor, str, 
     a, b = m.dims[: m.num_pairs], m.dims[m.num_pairs :]
     phases = torch.atan2(steps[:, b], steps[:, a]) - torch.atan2(x[b], x[a])
     ratio = float(speeds_of(phases.double(), torch.arange(len(steps)))[0] / m.speeds[0])
-    yield (
-        m.inv_freq * ratio,
-        f"by frequencies {ratio:.4g} times those of one pass",
-        "linear scaling left out, or applied twice, where steps are turned",
-    )
+    if abs(ratio - 1) > 1e-3:
+        yield (
+            m.inv_freq * ratio,
+            f"by frequencies {ratio:.4g} times those of one pass",
+            "linear scaling left out, or applied twice, where steps are turned",
+        )
     for width, how in {m.head_dim: "of the whole head, ", rotary // 2: ""}.items():
         if base is not None and not scaled and width > 1:
             yield (

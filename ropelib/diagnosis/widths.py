@@ -123,7 +123,9 @@ def _fault(m: Measured, other: Measured) -> str | None:
         return "nothing turns"
     if not other.partner:
         return "dimensions do not turn in pairs"
-    if (m.permutation is None) != (other.permutation is None):
+    in_order = [each.permutation is None for each in (m, other)]
+    all_turn = 2 * other.num_pairs == other.head_dim  # then no parts are left to exchange
+    if in_order[0] != in_order[1] and not all_turn:
         return "dimensions come out in another order"
     if m.num_pairs > 1 and m.pairing.layout not in (None, other.pairing.layout):
         return f"pairs lie in the layout {other.pairing.layout}, and not in {m.pairing.layout}"

@@ -2,7 +2,7 @@
 
 import torch
 
-from exhibits.kit import exhibit, plain
+from exhibits.kit import exhibit, plain, swapped_halves
 from ropelib import inv_freq
 
 
@@ -88,3 +88,29 @@ for path, name in ((late(lambda ids: ids + 1), "one place late"), (by(base=1e4),
     @exhibit(f"several rows of x: {name}", "batch-rows-mixed")
     def _(path=path):
         return apart(path, *MODELS[1], lambda x, ids: len(x) > 1)
+
+
+@exhibit("up to eight tokens counted from 0", "short-steps-wrong")
+def _():
+    taken = lambda x, ids: ids.shape[-1] <= 8  # noqa: E731
+    return apart(late(lambda ids: torch.arange(ids.shape[-1]).expand_as(ids)), *MODELS[0], taken)
+
+
+@exhibit("the part that passes comes first", notes=("output-permuted", "partial"))
+def _():
+    def rotate(x, ids):
+        part, rest = x[..., :64], x[..., 64:]
+        return torch.cat((rest, plain(part, ids, inv_freq(64, 5e5))), dim=-1)
+
+    return {"rotate": rotate, "head_dim": 192}
+
+
+@exhibit("tables of half the width, read at the whole", "turned-at-position-0")
+def _():
+    rows = (torch.arange(20_000)[:, None] * inv_freq(128, 5e5)).reshape(-1, 128)
+
+    def rotate(x, ids):
+        angles = rows[ids] if ids.dim() == 1 else rows[ids][:, None]
+        return x * angles.cos().to(x.dtype) + swapped_halves(x) * angles.sin().to(x.dtype)
+
+    return {"rotate": rotate, "head_dim": 128}
