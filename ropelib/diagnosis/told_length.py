@@ -17,13 +17,14 @@ def length_told_by_one(m: Measured) -> Finding | None:
     if m.obeys != "all" or runs or not m.depends_on_length:
         return None
     last = int(m.far.positions[-1])
-    far = torch.tensor([last - 1, last])
-    meant = _turned(m, torch.cat((torch.tensor([0, 1]), far)))[0, -2:]
-    for ids, row, where in _calls(far):
+    far = torch.arange(last - 3, last + 1)
+    meant = _turned(m, far)[0, -2:]
+    for ids, row, where in _calls(far):  # all of as many tokens
         try:
-            found = _turned(m, ids)[row, :2]
+            found = _turned(m, ids)[row]
         except CallError:  # rows are refused
             continue
+        found = found[-2:] if ids.dim() == 2 else found[:2]
         if (error := gap(found, meant)) > SAME:
             return wrong(
                 "length-told-by-one",
@@ -42,10 +43,10 @@ def _calls(far: Tensor) -> Iterator[tuple[Tensor, int, str]]:
 
     A row of near ones may have a length of its own.
     """
-    near = torch.tensor([0, 1])
+    near = torch.arange(4)
     yield torch.stack((near, far)), 1, "in the second row"
     yield torch.stack((far, near)), 0, "in the first row of two"
-    yield torch.cat((far, near)), 0, "before near ones"
+    yield torch.cat((far[-2:], near[:2])), 0, "before near ones"
 
 
 def _turned(m: Measured, ids: Tensor) -> Tensor:
