@@ -368,6 +368,8 @@ def _rounded_exponents(m: Measured) -> Finding | None:
     exponents = torch.tensor(m.pairing.slots, dtype=torch.float64) / m.pairing.width
     for name in ("bfloat16", "float16"):
         to_low, bits = ROUNDINGS[name]
+        if torch.equal(to_low(exponents), exponents):  # as where the width is a power of two
+            continue
         powers = ROUND_BASES[:, None] ** -to_low(exponents)
         off = (powers / m.turning.abs() - 1).abs().amax(1)
         best = int(off.argmin())
