@@ -65,8 +65,8 @@ CROWDED = {
     ),
     "rows-turned-otherwise": (
         "Tokens are turned otherwise with position_ids (batch, seq_len) than with (seq_len,).",
-        "a path for rows that shifts positions (cumsum without - 1), or has a base, layout or "
-        "factor of its own",
+        "a path for rows that counts from 1, as a cumsum does, or has a base, layout or factor of "
+        "its own",
         "Use one path for both shapes: position_ids[:, None] where there are rows.",
     ),
     "row-of-one-ignored": (

@@ -307,12 +307,11 @@ def position_ids_ignored(m: Measured) -> Finding | None:
     """Positions that are not looked up: slots, or what is counted from one of them, are taken."""
     in_runs = getattr(m.probe.rotate, "runs_only", False)
     suspect = m.obeys == "nothing" or (m.obeys == "differences" and in_runs)
-    if suspect and not in_runs and rising_gaps(m.probe, _LONG):
-        first = "0" if m.obeys == "nothing" else "their first, which is taken for 0"
+    if m.obeys == "nothing" and not in_runs and rising_gaps(m.probe, _LONG):
         return wrong(
             "short-steps-wrong",
-            f"The tokens of a call of 7 are counted from {first}, whatever position_ids say; those "
-            f"of a call of {_LONG} follow position_ids.",
+            "The tokens of a call of 7 are counted from 0, whatever position_ids say; those of a "
+            f"call of {_LONG} follow position_ids.",
             "a path for short calls, or for some lengths, that makes its own positions",
         )
     if suspect and keeps_by_length(m.probe, in_runs):
